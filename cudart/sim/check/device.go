@@ -109,12 +109,16 @@ func (d *device) NewStream(...cudart.StreamOption) (cudart.Stream, error) {
 	if d.fault != nil {
 		return nil, d.fault
 	}
+	return d.newStream(), nil
+}
+
+func (d *device) newStream() *stream {
 	s := &stream{device: d, number: len(d.streams)}
 	actor := Actor{Rank: d.rank.Number, Command: fmt.Sprintf("stream %d", s.number)}
 	s.thread = d.run.detector.NewThread(actor, hostPlace(d.rank.Number), nil)
 	d.streams = append(d.streams, s)
 	d.run.streams = append(d.run.streams, s)
-	return s, nil
+	return s
 }
 
 func (d *device) NewEvent() (cudart.Event, error) { return &event{}, nil }

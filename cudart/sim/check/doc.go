@@ -6,8 +6,11 @@
 //	checker, rank      the entry: a task for each rank, run once for each seed
 //	schedule, host     who runs next; the host code of a rank is a coroutine
 //	device, module     cudart.Device on one address space for all ranks
-//	stream, command    queues of work: launches, copies, fills, marks of events
-//	observer           what the warps of a grid do, told to package race
+//	stream, command    queues of work: copies and fills
+//	event, value       marks of streams; WriteValue and WaitValue
+//	capture, graph     recorded work, and its replays
+//	launch, grids      kernels, and those that run at once by programmatic dependent launch
+//	observer*, prior   what the warps of a grid do, told to package race
 //	memory             allocations, and names for people
 //	report, text       what was found, and how it reads
 //
@@ -24,7 +27,13 @@
 //
 // A launch happens after the commands before it in its stream, and its end before those behind it. Work that is
 // enqueued happens after what the host did before. A host that synchronizes happens after the stream, and hosts that
-// meet after one another. Events order streams. The shared memory of a block is checked like global memory.
+// meet after one another. Events order streams. WriteValue releases what its stream did before, and WaitValue acquires.
+// The replays of a graph follow one another, and the nodes of its lanes as the events of the capture say.
+//
+// A kernel with programmatic dependent launch is not ordered behind the one before it in its stream, even when a
+// schedule lets it begin late: only griddepcontrol.wait orders it. Any other command waits for all kernels before it.
+//
+// The shared memory of a block is checked like global memory.
 //
 // # Clocks
 //
@@ -36,8 +45,8 @@
 //
 // An instruction that is not modeled is executed and listed in [Report.Incomplete]: asynchronous and bulk copies,
 // mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix, wmma and cluster barriers. Calls that are not modeled
-// fail with cudart.ErrNotSupported and are listed as well: captures, launches that are cooperative, in clusters or
-// with programmatic dependent launch, WriteValue and WaitValue, tensor maps, and kernels that call malloc. A run that
+// fail with cudart.ErrNotSupported and are listed as well: launches in clusters, tensor maps, and kernels that call
+// malloc. A run that
 // needs more steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:

@@ -7,18 +7,21 @@ import (
 
 // observer tells the detector what the warps of a grid do.
 type observer struct {
-	run      *run
-	stream   *race.Thread
-	before   *race.Moment // what happens before the launch
-	rank     int
-	launch   int
-	kernel   string
-	warps    map[[2]int]*race.Thread // by block and warp
-	order    []*race.Thread          // the same, in the order in which they did something first
-	barriers map[[2]int]*race.Barrier
-	shared   map[int]*race.Memory // of blocks
-	sites    map[opKey]*race.Operation
-	address  [32]uint64
+	run       *run
+	stream    *race.Thread
+	before    *race.Moment // what happens before the launch
+	prior     *observer    // of the kernel that griddepcontrol.wait waits for, or nil
+	ended     *race.Moment // what the grid has done; nil while it runs
+	rank      int
+	launch    int
+	kernel    string
+	warps     map[[2]int]*race.Thread // by block and warp
+	order     []*race.Thread          // the same, in the order in which they did something first
+	barriers  map[[2]int]*race.Barrier
+	shared    map[int]*race.Memory // of blocks
+	workspace race.Memory          // of a cooperative grid
+	sites     map[opKey]*race.Operation
+	address   [32]uint64
 }
 
 // opKey is all that tells two operations of a kernel apart.
@@ -27,10 +30,9 @@ type opKey struct {
 	op   race.Operation
 }
 
-func newObserver(l *launch, number int) *observer {
-	s, run := l.stream, l.stream.device.run
+func newObserver(s *stream, l *launch, number int, before *race.Moment) *observer {
 	return &observer{
-		run: run, stream: s.thread, before: run.detector.Now(s.thread), rank: s.device.rank.Number, launch: number,
+		run: s.device.run, stream: s.thread, before: before, rank: s.device.rank.Number, launch: number,
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
 		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
 	}
@@ -41,11 +43,15 @@ func (o *observer) warp(block, warp int) *race.Thread {
 	t := o.warps[[2]int{block, warp}]
 	if t == nil {
 		at := race.Place{Rank: o.rank, Launch: o.launch, Block: block}
-		t = o.run.detector.NewThread(Actor{Rank: o.rank, Kernel: o.kernel, Block: block, Warp: warp}, at, o.before)
+		t = o.run.detector.NewThread(o.actor(block, warp), at, o.before)
 		o.warps[[2]int{block, warp}] = t
 		o.order = append(o.order, t)
 	}
 	return t
+}
+
+func (o *observer) actor(block, warp int) Actor {
+	return Actor{Rank: o.rank, Kernel: o.kernel, Launch: o.launch, Block: block, Warp: warp}
 }
 
 // end orders what the grid has done before the next command of its stream.
@@ -54,7 +60,8 @@ func (o *observer) end() {
 	for _, t := range o.order {
 		o.run.detector.Arrive(&all, t)
 	}
-	o.run.detector.After(o.stream, all.Moment())
+	o.ended = all.Moment()
+	o.run.detector.After(o.stream, o.ended)
 }
 
 // operation is the one of a site: all its executions share it.
@@ -83,24 +90,35 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	}
 	known := o.operation(at.Site, op)
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
-	var global, shared []uint64
-	for lane, addr := range a.Addresses {
-		switch {
-		case a.Lanes>>lane&1 == 0:
-			continue
-		case exec.IsShared(addr):
-			shared = append(shared, addr)
-		default:
-			global = append(o.address[:len(global)], addr)
+	for lanes := a.Lanes; lanes != 0; {
+		memory, addresses := (*race.Memory)(nil), o.address[:0]
+		for lane, addr := range a.Addresses { // of the memory of the first lane that is left
+			if lanes>>lane&1 == 0 {
+				continue
+			}
+			m := o.memoryOf(at, addr)
+			if memory == nil {
+				memory = m
+			}
+			if m == memory {
+				addresses = append(addresses, addr)
+				lanes &^= 1 << lane
+				o.run.trace.mix(addr)
+			}
 		}
-		o.run.trace.mix(addr)
+		o.run.detector.Access(t, memory, known, addresses, elements)
 	}
-	if len(global) > 0 {
-		o.run.detector.Access(t, &o.run.memory.shadow, known, global, elements)
+}
+
+// memoryOf is the memory that holds an address which a warp accesses.
+func (o *observer) memoryOf(at exec.Place, addr uint64) *race.Memory {
+	switch {
+	case exec.IsShared(addr):
+		return o.sharedOf(at.Block)
+	case exec.IsWorkspace(addr):
+		return &o.workspace
 	}
-	if len(shared) > 0 {
-		o.run.detector.Access(t, o.sharedOf(at.Block), known, shared, elements)
-	}
+	return &o.run.memory.shadow
 }
 
 // sharedOf is the shared memory of a block.

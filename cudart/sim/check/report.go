@@ -58,6 +58,7 @@ type Access struct {
 type Actor struct {
 	Rank        int
 	Kernel      string // "" for commands
+	Launch      int    // of the kernel, from 1 on, among all of the run
 	Block, Warp int
 	Command     string // such as "stream 0"
 }

@@ -26,6 +26,7 @@ type run struct {
 	steps        int
 	now          uint64 // nanoseconds, for kernels
 	launches     int
+	priors       map[int]int // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
 	instructions uint64
 	incomplete   []string
@@ -41,7 +42,7 @@ const (
 func newRun(c *Checker, seed uint64) *run {
 	r := &run{
 		checker: c, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), detector: race.New(),
-		memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
+		memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks), priors: map[int]int{},
 	}
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
@@ -139,11 +140,7 @@ func (r *run) stuck() error {
 		}
 	}
 	for _, s := range r.streams {
-		k, ok := s.task.(*kernelTask)
-		if !ok {
-			continue
-		}
-		for i, w := range k.grid.Inspect().Warps {
+		for i, w := range s.runningWarps() {
 			if i == most {
 				break
 			}
@@ -153,6 +150,16 @@ func (r *run) stuck() error {
 	}
 	r.isIncomplete("nothing could go on")
 	return errors.New(text[:len(text)-1])
+}
+
+// runningWarps are the warps of the kernels that run on a stream.
+func (s *stream) runningWarps() (all []cudart.RunningWarp) {
+	if t, ok := s.task.(*kernelTask); ok {
+		for _, k := range t.active {
+			all = append(all, k.grid.Inspect().Warps...)
+		}
+	}
+	return all
 }
 
 // isIncomplete notes once that the run did not check something.

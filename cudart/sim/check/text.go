@@ -25,6 +25,8 @@ func (r *run) finding(f *race.Finding) Finding {
 		out.Advice = widen(out.Flag[0], out.Flag[1])
 	} else if f.Cause == race.NarrowScope {
 		out.Advice = widen(first, second)
+	} else if f.Cause == race.NoOrder {
+		r.explainPrior(&out)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ type Observer interface {
 	Arrive(at Place, barrier int)
 	// Release is called when a barrier is complete, with the warps of the block that have waited for it.
 	Release(block, barrier int, warps []int)
+	LaunchObserver
 	// Unmodeled is called at an instruction that may access or order memory in a way that the other methods do not
 	// describe.
 	Unmodeled(at Place)
@@ -65,6 +66,9 @@ type ObservedAccess struct {
 
 // IsShared reports whether a generic address is in the shared memory of the block itself.
 func IsShared(addr uint64) bool { return addr>>RegionShift == sharedWindow>>RegionShift }
+
+// IsWorkspace reports whether a generic address is in the workspace of a cooperative grid.
+func IsWorkspace(addr uint64) bool { return addr>>RegionShift == workspaceWindow>>RegionShift }
 
 // site is where the running path of a warp is.
 func (w *warp) site() Place {

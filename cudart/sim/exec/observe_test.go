@@ -25,6 +25,7 @@ func (d *diary) Fence(at Place, order, scope string) {
 }
 
 func (d *diary) Arrive(at Place, barrier int) { d.note("warp %d arrives at %d", at.Warp, barrier) }
+func (d *diary) WaitPrior(at Place)           { d.note("warp %d waits for the prior grid", at.Warp) }
 func (d *diary) Unmodeled(at Place)           { d.note("unmodeled %s", at.Site.Text()) }
 
 func (d *diary) Release(block, barrier int, warps []int) {

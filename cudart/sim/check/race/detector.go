@@ -58,6 +58,21 @@ type Moment struct {
 	lost              *Edge
 }
 
+// With is what led to either of two moments.
+func (m *Moment) With(other *Moment) *Moment {
+	both := &Moment{ordered: slices.Clone(m.ordered), lost: m.lost}
+	both.ordered.join(other.ordered)
+	both.anyScope = both.ordered
+	if !m.ordered.same(m.anyScope) || !other.ordered.same(other.anyScope) {
+		both.anyScope = slices.Clone(m.anyScope)
+		both.anyScope.join(other.anyScope)
+	}
+	if other.lost != nil {
+		both.lost = other.lost
+	}
+	return both
+}
+
 // Now is the place that a thread has reached.
 func (d *Detector) Now(t *Thread) *Moment {
 	var b Barrier
