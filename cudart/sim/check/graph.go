@@ -102,7 +102,9 @@ func (g *graph) isFollowed(i int) bool {
 	if g.nodes[i].lane != 0 && slices.Contains(g.tail, i) {
 		return true
 	}
-	return slices.ContainsFunc(g.nodes, func(n node) bool { return n.lane != g.nodes[i].lane && slices.Contains(n.after, i) })
+	return slices.ContainsFunc(g.nodes, func(n node) bool {
+		return n.lane != g.nodes[i].lane && slices.Contains(n.after, i)
+	})
 }
 
 // Close lets replays under way finish and takes no more.
