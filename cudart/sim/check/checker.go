@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"sync"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
@@ -17,9 +18,11 @@ type Config struct {
 	Steps int
 }
 
-// Checker runs tasks. It keeps the kernels that it has compiled. It is not safe for concurrent use.
+// Checker runs tasks. It keeps the kernels that it has compiled. It is safe for concurrent use.
 type Checker struct {
-	cfg      Config
+	cfg Config
+
+	mu       sync.Mutex
 	programs map[source]*exec.Program
 }
 
