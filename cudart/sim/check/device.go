@@ -56,7 +56,7 @@ func (d *device) free(r *region) error {
 	if err := d.drain(); err != nil {
 		return err
 	}
-	d.run.memory.free(r)
+	d.run.end(r, d.rank.host, freeing)
 	return nil
 }
 
@@ -78,7 +78,7 @@ func (d *device) MallocHost(bytes int64) (cudart.HostBuffer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("allocating host memory: %w", err)
 	}
-	r.host = true
+	r.host, r.written = true, true
 	return &hostBuffer{device: d, region: r}, nil
 }
 

@@ -14,8 +14,10 @@
 //	capture, graph     recorded work, and its replays
 //	launch, grids      kernels, and those that run at once by programmatic dependent launch
 //	observer*, prior   what the warps of a grid do, told to package race
-//	memory             allocations, and names for people
-//	report, text       what was found, and how it reads
+//	memory, bounds     allocations, names for people, and accesses that belong to no buffer
+//	life, faults       accesses before the begin or after the end of memory, and misaligned ones
+//	uninitialized      reads of what nobody wrote
+//	report, text, notes       what was found, and how it reads
 //
 // # Model
 //
@@ -36,7 +38,12 @@
 // A kernel with programmatic dependent launch is not ordered behind the one before it in its stream, even when a
 // schedule lets it begin late: only griddepcontrol.wait orders it. Any other command waits for all kernels before it.
 //
-// The shared memory of a block is checked like global memory.
+// The shared memory of a block is checked like global memory. Its blocks of a cluster reach it between two barriers of
+// the cluster: the begin and the end of a block count as writes to all of its shared memory. So do the free of an
+// allocation and, with [Config.Processes], the end of the rank that owns it: accesses of peers have to happen before.
+//
+// An access has to lie within one buffer: a range with a name, or what of an allocation has none. What follows a named
+// range up to the next multiple of 256 bytes belongs to no buffer.
 //
 // # Clocks
 //
@@ -47,15 +54,15 @@
 // # Limits
 //
 // An instruction that is not modeled is executed and listed in [Report.Incomplete]: asynchronous and bulk copies,
-// mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix, wmma and cluster barriers. Calls that are not modeled
-// fail with cudart.ErrNotSupported and are listed as well: launches in clusters, tensor maps, and kernels that call
-// malloc. A run that
-// needs more steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
+// mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix and wmma. Calls that are not modeled fail
+// with cudart.ErrNotSupported and are listed as well: tensor maps, and kernels that call malloc. A run that needs more
+// steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
 //   - accesses of host code to host memory, and to what it uploads or downloads
-//   - accesses to freed memory by another rank, other than by a fault
+//   - an access to freed memory of which the detector keeps nothing, since a later one has taken its place
+//   - uninitialized bytes that a copy reads; what it writes counts as written
 //   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect,
 //     such as a packet that is cleared after the next one has come
 //   - races between lanes of a warp, and the other limits of package race

@@ -113,6 +113,7 @@ func (t *kernelTask) turn(choice int) (exec.State, error) {
 		}
 	}
 	if err != nil {
+		k.observer.noteFault(err)
 		return exec.Done, failure("running "+k.observer.kernel, cudart.ErrLaunchFailed, "%v", err)
 	}
 	return state, nil

@@ -38,9 +38,6 @@ func (l *launch) check() error {
 		return failure(name, cudart.ErrNotSupported,
 			"programmatic dependent launch needs compute capability 9.0, and the device has %d.%d", info.Major, info.Minor)
 	}
-	if cluster := l.shape.ClusterBlocks(); cluster.Count() > 1 || l.kernel.code.Cluster.Count() > 1 {
-		return l.device.refuse("launch in clusters of " + l.kernel.Name())
-	}
 	if err := l.shape.Check(info); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -113,11 +114,20 @@ func (b *bench) synchronize() error {
 // runBench runs a task under several schedules, and returns all findings.
 func runBench(t *testing.T, ranks int, text string, task func(b *bench) error) []Finding {
 	t.Helper()
-	c, err := New(Config{Ranks: ranks})
+	found, errs := tryBench(t, ranks, text, task)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// tryBench is runBench for tasks that may fail.
+func tryBench(t *testing.T, ranks int, text string, task func(b *bench) error) (found []Finding, errs []error) {
+	t.Helper()
+	c, err := New(Config{Ranks: ranks, Processes: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []Finding
 	for seed := range uint64(8) {
 		r, err := c.Run(seed, func(r *Rank) error {
 			b, err := newBench(r, text)
@@ -126,12 +136,12 @@ func runBench(t *testing.T, ranks int, text string, task func(b *bench) error) [
 			}
 			return task(b)
 		})
-		if err != nil || len(r.Incomplete) > 0 {
-			t.Fatalf("seed %d: error %v, incomplete %q", seed, err, r.Incomplete)
+		if err == nil && len(r.Incomplete) > 0 {
+			err = fmt.Errorf("seed %d is incomplete: %q", seed, r.Incomplete)
 		}
-		all = append(all, r.Findings...)
+		found, errs = append(found, r.Findings...), append(errs, err)
 	}
-	return all
+	return found, errs
 }
 
 // tellAll is findings in short: kind, cause and the lines of both sides.

@@ -18,8 +18,11 @@ type observer struct {
 	warps     map[[2]int]*race.Thread // by block and warp
 	order     []*race.Thread          // the same, in the order in which they did something first
 	barriers  map[[2]int]*race.Barrier
-	shared    map[int]*race.Memory // of blocks
-	workspace race.Memory          // of a cooperative grid
+	shared    map[int]*race.Memory     // of blocks
+	workspace race.Memory              // of a cooperative grid
+	members   map[[2]int]*clusterBlock // of clusters of several blocks, by cluster and rank there
+	resident  map[int]*clusterBlock    // the same, by block
+	clusters  map[int]*clusterBarrier
 	sites     map[opKey]*race.Operation
 	address   [32]uint64
 }
@@ -35,6 +38,7 @@ func newObserver(s *stream, l *launch, number int, before *race.Moment) *observe
 		run: s.device.run, stream: s.thread, before: before, rank: s.device.rank.Number, launch: number,
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
 		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
+		members: map[[2]int]*clusterBlock{}, resident: map[int]*clusterBlock{}, clusters: map[int]*clusterBarrier{},
 	}
 }
 
@@ -42,8 +46,7 @@ func newObserver(s *stream, l *launch, number int, before *race.Moment) *observe
 func (o *observer) warp(block, warp int) *race.Thread {
 	t := o.warps[[2]int{block, warp}]
 	if t == nil {
-		at := race.Place{Rank: o.rank, Launch: o.launch, Block: block}
-		t = o.run.detector.NewThread(o.actor(block, warp), at, o.before)
+		t = o.run.detector.NewThread(o.actor(block, warp), o.place(block), o.begin(block))
 		o.warps[[2]int{block, warp}] = t
 		o.order = append(o.order, t)
 	}
@@ -51,7 +54,9 @@ func (o *observer) warp(block, warp int) *race.Thread {
 }
 
 func (o *observer) actor(block, warp int) Actor {
-	return Actor{Rank: o.rank, Kernel: o.kernel, Launch: o.launch, Block: block, Warp: warp}
+	return Actor{
+		Rank: o.rank, Kernel: o.kernel, Launch: o.launch, Cluster: o.place(block).Cluster, Block: block, Warp: warp,
+	}
 }
 
 // end orders what the grid has done before the next command of its stream.
@@ -90,6 +95,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	}
 	known := o.operation(at.Site, op)
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
+	o.checkBounds(at, a)
 	for lanes := a.Lanes; lanes != 0; {
 		memory, addresses := (*race.Memory)(nil), o.address[:0]
 		for lane, addr := range a.Addresses { // of the memory of the first lane that is left
@@ -114,7 +120,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 func (o *observer) memoryOf(at exec.Place, addr uint64) *race.Memory {
 	switch {
 	case exec.IsShared(addr):
-		return o.sharedOf(at.Block)
+		return o.sharedAt(at, addr)
 	case exec.IsWorkspace(addr):
 		return &o.workspace
 	}
@@ -125,7 +131,7 @@ func (o *observer) memoryOf(at exec.Place, addr uint64) *race.Memory {
 func (o *observer) sharedOf(block int) *race.Memory {
 	m := o.shared[block]
 	if m == nil {
-		m = &race.Memory{}
+		m = &race.Memory{Name: sharedMemory{o.rank, block}, Unwritten: o.run.uninitialized(sharedMemory{o.rank, block})}
 		o.shared[block] = m
 	}
 	return m
@@ -170,9 +176,9 @@ func (o *observer) Unmodeled(at exec.Place) {
 
 var kinds = [...]race.Kind{exec.Reads: race.Read, exec.Writes: race.Write, exec.Updates: race.Update}
 
-// scopes are those that the modifiers name. A cluster is one block, since others are refused.
+// scopes are those that the modifiers name.
 var scopes = map[string]race.Scope{
-	"cta": race.BlockScope, "cluster": race.BlockScope, "gpu": race.GPUScope, "sys": race.SystemScope,
+	"cta": race.BlockScope, "cluster": race.ClusterScope, "gpu": race.GPUScope, "sys": race.SystemScope,
 }
 
 // scopeOf is the scope of an access: volatile and mmio ones are relaxed at system scope.

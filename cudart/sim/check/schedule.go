@@ -30,6 +30,7 @@ type run struct {
 	trace        digest
 	instructions uint64
 	incomplete   []string
+	noted        notes
 }
 
 const (
@@ -44,6 +45,7 @@ func newRun(c *Checker, seed uint64) *run {
 		checker: c, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), detector: race.New(),
 		memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks), priors: map[int]int{},
 	}
+	r.memory.shadow.Unwritten = r.uninitialized(nil)
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
 		rank.host.thread = r.detector.NewThread(Actor{Rank: n, Command: "host code"}, hostPlace(n), nil)
@@ -92,7 +94,7 @@ func (r *run) ready() []func() bool {
 	var all []func() bool
 	for _, rank := range r.ranks {
 		if h := rank.host; h.ready() {
-			all = append(all, func() bool { r.count(); h.step(); return true })
+			all = append(all, func() bool { r.count(); r.stepHost(rank); return true })
 		}
 	}
 	for _, s := range r.streams {
@@ -101,6 +103,14 @@ func (r *run) ready() []func() bool {
 		}
 	}
 	return all
+}
+
+// stepHost runs the host code of a rank until it waits or ends.
+func (r *run) stepHost(rank *Rank) {
+	rank.host.step()
+	if rank.host.ended && r.checker.cfg.Processes {
+		r.endRank(rank)
+	}
 }
 
 // count counts a step, which takes a moment.

@@ -191,7 +191,6 @@ func TestUnmodeledCallsAreRefused(t *testing.T) {
 			_, err := d.Device.EncodeTensorMap(cudart.TensorMap{})
 			return err
 		},
-		"launch in clusters of story: not modeled": launched(cudart.Launch{Blocks: 2, Threads: 1, Cluster: 2}),
 	} {
 		checker, err := New(Config{Ranks: 1})
 		if err != nil {
@@ -207,21 +206,6 @@ func TestUnmodeledCallsAreRefused(t *testing.T) {
 		if !errors.Is(err, cudart.ErrNotSupported) || !slices.Contains(r.Incomplete, want) || r.Clean() {
 			t.Errorf("%s: error %v, incomplete %q", want, err, r.Incomplete)
 		}
-	}
-}
-
-// launched launches the kernel of the stories in a shape.
-func launched(shape cudart.Launch) func(d *desk) error {
-	return func(d *desk) error {
-		m, err := d.Device.LoadModule("story.ptx", []byte(story(map[string]string{"STORE": "st.u32", "LOAD": "ld.u32"})))
-		if err != nil {
-			return err
-		}
-		k, err := m.Kernel("story")
-		if err != nil {
-			return err
-		}
-		return d.one.Launch(k, shape, make([]byte, 20))
 	}
 }
 

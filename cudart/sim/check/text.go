@@ -11,15 +11,13 @@ import (
 // finding describes a race.
 func (r *run) finding(f *race.Finding) Finding {
 	first, second := access(f.First), access(f.Second)
+	if f, ok := r.lifeFinding(f, first, second); ok {
+		return f
+	}
 	out := Finding{
 		Kind: Race, Cause: f.Cause.String(), Sides: []Access{first, second}, Bytes: f.Second.Op.Bytes, Count: f.Count,
 	}
-	if exec.IsShared(f.Address) {
-		out.Where = fmt.Sprintf("the shared memory of rank %d's block %d at +%#x", second.Rank, second.Block,
-			f.Address&(1<<exec.RegionShift-1))
-	} else {
-		out.Where = r.memory.describe(f.Address)
-	}
+	out.Where = r.where(f.Memory, f.Address)
 	if f.Flag != nil {
 		out.Flag = &[2]Access{access(f.Flag.Release), access(f.Flag.Acquire)}
 		out.Advice = widen(out.Flag[0], out.Flag[1])
@@ -42,12 +40,17 @@ func access(s race.Side) Access {
 		a.Text, a.Module, a.Line, a.Source = site.Text(), in.Module, in.Line, in.Source
 	case string:
 		a.Text = site
+	case lifeEvent:
+		a.Text = site.String()
 	}
 	return a
 }
 
 // String is the finding as a block of lines.
 func (f Finding) String() string {
+	if f.Kind != Race {
+		return f.placesText()
+	}
 	var b strings.Builder
 	first, second := f.Sides[0], f.Sides[1]
 	fmt.Fprintf(&b, "RACE  %s, %d bytes of %s\n", relation(first.Kind, second.Kind), f.Bytes, f.Where)
@@ -71,8 +74,11 @@ func relation(first, second race.Kind) string {
 // widen says which scopes are too narrow for two accesses.
 func widen(a, b Access) string {
 	need, where := race.GPUScope, "another block"
-	if a.Rank != b.Rank {
+	switch {
+	case a.Rank != b.Rank:
 		need, where = race.SystemScope, "another GPU"
+	case a.Launch == b.Launch && a.Cluster == b.Cluster && a.Block != b.Block:
+		need, where = race.ClusterScope, "another block of the cluster"
 	}
 	var narrow []string
 	for _, x := range []Access{a, b} {
@@ -87,6 +93,9 @@ func widen(a, b Access) string {
 func (a Access) String() string {
 	if a.Kernel == "" {
 		return fmt.Sprintf("rank %d %s %s   %s", a.Rank, a.Command, a.Kind, a.Text)
+	}
+	if a.Module == "" {
+		return fmt.Sprintf("rank %d block %d   %s", a.Rank, a.Block, a.Text)
 	}
 	at := fmt.Sprintf("%s:%d", a.Module, a.Line)
 	if a.Source != "" {

@@ -39,6 +39,8 @@ func (c *compiler) observe(o *op) {
 			}
 			return arrive(w, o, mask)
 		}
+	case name == "barrier":
+		c.observeClusterBarrier(o)
 	case name == "griddepcontrol":
 		c.observePriorGrid(o)
 	default:

@@ -7,6 +7,7 @@ type Detector struct {
 	threads  int
 	findings []Finding
 	known    map[pair]int // index in findings
+	at       *Memory      // that is accessed now
 }
 
 // New makes a detector that knows no threads.
@@ -63,7 +64,7 @@ func (m *Moment) With(other *Moment) *Moment {
 	both := &Moment{ordered: slices.Clone(m.ordered), lost: m.lost}
 	both.ordered.join(other.ordered)
 	both.anyScope = both.ordered
-	if !m.ordered.same(m.anyScope) || !other.ordered.same(other.anyScope) {
+	if !m.isOne() || !other.isOne() {
 		both.anyScope = slices.Clone(m.anyScope)
 		both.anyScope.join(other.anyScope)
 	}

@@ -28,6 +28,7 @@ type Finding struct {
 	Cause         Cause
 	First, Second Side   // in the order in which they were performed
 	Address       uint64 // of the element that Second accessed
+	Memory        any    // Memory.Name
 	Flag          *Edge  // with NarrowScope: the edge that would order them, or nil
 	Count         int    // how often the two instructions had this race
 }
@@ -46,7 +47,8 @@ func (d *Detector) compare(old, now *event, addr uint64) {
 		return
 	}
 	f := Finding{
-		First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op}, Address: addr, Count: 1,
+		First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op}, Address: addr,
+		Memory: d.at.Name, Count: 1,
 	}
 	bothStrong := old.op.strong() && now.op.strong()
 	switch {
