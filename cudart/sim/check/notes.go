@@ -1,9 +1,6 @@
 package check
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // notes are findings about single accesses, each once for its instruction and cause.
 type notes struct {
@@ -44,15 +41,4 @@ func (r *run) note(f Finding, lane int, addr uint64) {
 	if !r.noted.seen(f.Kind, f.Cause, &f.Sides[0]) {
 		r.noted.add(f)
 	}
-}
-
-// placesText is a finding about one or two accesses as a block of lines.
-func (f *Finding) placesText() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s, %d bytes of %s\n", strings.ToUpper(string(f.Kind)), f.Cause, f.Bytes, f.Where)
-	for i, s := range f.Sides {
-		fmt.Fprintf(&b, "  %-7s %v\n", [...]string{"first", "then"}[min(i, 1)], s)
-	}
-	fmt.Fprintf(&b, "  %s\n", f.Advice)
-	return b.String()
 }

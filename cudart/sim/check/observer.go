@@ -25,6 +25,7 @@ type observer struct {
 	clusters  map[int]*clusterBarrier
 	sites     map[opKey]*race.Operation
 	address   [32]uint64
+	async     asynchronous
 }
 
 // opKey is all that tells two operations of a kernel apart.
@@ -39,6 +40,7 @@ func newObserver(s *stream, l *launch, number int, before *race.Moment) *observe
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
 		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
 		members: map[[2]int]*clusterBlock{}, resident: map[int]*clusterBlock{}, clusters: map[int]*clusterBarrier{},
+		async: newAsynchronous(),
 	}
 }
 
@@ -65,6 +67,7 @@ func (o *observer) end() {
 	for _, t := range o.order {
 		o.run.detector.Arrive(&all, t)
 	}
+	o.async.end(&all, o.run.detector)
 	o.ended = all.Moment()
 	o.run.detector.After(o.stream, o.ended)
 }
@@ -87,13 +90,12 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	t := o.warp(at.Block, at.Warp)
 	op := race.Operation{
 		Kind: kinds[a.Kind], Scope: scopeOf(a.Order, a.Scope), Acquire: acquires(a.Order), Release: releases(a.Order),
-		Bytes: a.Bytes,
+		Bytes: a.Bytes, ReadOnly: a.ReadOnly,
 	}
 	elements := a.Elements
 	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole
 		op.Bytes, elements = 2*op.Bytes, elements/2
 	}
-	known := o.operation(at.Site, op)
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
 	o.checkBounds(at, a)
 	for lanes := a.Lanes; lanes != 0; {
@@ -104,7 +106,10 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 			}
 			m := o.memoryOf(at, addr)
 			if memory == nil {
-				memory = m
+				memory, op.Space = m, race.GlobalSpace
+				if exec.IsShared(addr) {
+					op.Space = race.SharedSpace
+				}
 			}
 			if m == memory {
 				addresses = append(addresses, addr)
@@ -112,7 +117,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 				o.run.trace.mix(addr)
 			}
 		}
-		o.run.detector.Access(t, memory, known, addresses, elements)
+		o.run.detector.Access(t, memory, o.operation(at.Site, op), addresses, elements)
 	}
 }
 

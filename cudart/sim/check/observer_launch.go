@@ -9,7 +9,7 @@ import (
 // WaitPrior implements exec.LaunchObserver: all that the kernel before did happens before what the warp does next.
 func (o *observer) WaitPrior(at exec.Place) {
 	if o.prior != nil {
-		o.run.detector.After(o.warp(at.Block, at.Warp), o.prior.ended)
+		o.run.detector.After(o.warp(at.Block, at.Warp), o.prior.ended.AllSeen())
 	}
 }
 
@@ -59,7 +59,7 @@ func (o *observer) BlockBegins(at exec.Place) {
 	o.resident[at.Block], o.members[[2]int{at.Cluster, at.ClusterRank}] = b, b
 	d := o.run.detector
 	t := d.NewThread(o.actor(at.Block, 0), o.place(at.Block), o.before)
-	d.Begin(t, o.sharedOf(at.Block), &race.Operation{Kind: race.Write, Bytes: 1, Site: blockBegins})
+	d.BeginMemory(t, o.sharedOf(at.Block), &race.Operation{Kind: race.Write, Bytes: 1, Site: blockBegins})
 	b.begun = d.Now(t)
 }
 
@@ -74,7 +74,7 @@ func (o *observer) BlockEnds(at exec.Place) {
 	}
 	t := d.NewThread(o.actor(at.Block, 0), o.place(at.Block), all.Moment())
 	m := o.sharedOf(at.Block)
-	d.End(t, m, 0, 1<<63, &race.Operation{Kind: race.Write, Bytes: 1, Site: blockEnds})
+	d.EndMemory(t, m, 0, 1<<63, &race.Operation{Kind: race.Write, Bytes: 1, Site: blockEnds})
 	o.resident[at.Block].ended = true
 }
 

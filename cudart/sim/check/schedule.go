@@ -31,6 +31,7 @@ type run struct {
 	instructions uint64
 	incomplete   []string
 	noted        notes
+	found        []Finding // of tasks
 }
 
 const (

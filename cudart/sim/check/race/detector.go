@@ -22,6 +22,7 @@ type Thread struct {
 	number int
 	time   uint32
 	known  knowledge
+	begin  vector // what happens before the thread begins
 	// fences are the last releasing fences, by scope. One is dropped when a later fence has a wider scope.
 	fences  [SystemScope + 1]*release
 	arrived knowledge // what it knew when it arrived at a barrier last
@@ -36,7 +37,9 @@ func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
 	t.known.ordered.own, t.known.anyScope.own = t.number, t.number
 	if after != nil {
 		t.known.ordered.past, t.known.anyScope.past, t.known.lost = after.ordered, after.anyScope, after.lost
+		t.begin = after.ordered
 	}
+	t.known.see(after)
 	t.tick()
 	return t
 }
@@ -57,6 +60,7 @@ func (d *Detector) Join(later, earlier *Thread) {
 type Moment struct {
 	ordered, anyScope vector
 	lost              *Edge
+	seen              [spaces]vector // by the async proxy
 }
 
 // With is what led to either of two moments.
@@ -71,8 +75,15 @@ func (m *Moment) With(other *Moment) *Moment {
 	if other.lost != nil {
 		both.lost = other.lost
 	}
+	for s := range both.seen {
+		both.seen[s] = slices.Clone(m.seen[s])
+		both.seen[s].join(other.seen[s])
+	}
 	return both
 }
+
+// isOne reports whether both clocks of a moment are one.
+func (m *Moment) isOne() bool { return m.ordered.same(m.anyScope) }
 
 // Now is the place that a thread has reached.
 func (d *Detector) Now(t *Thread) *Moment {
@@ -83,9 +94,13 @@ func (d *Detector) Now(t *Thread) *Moment {
 
 // After orders all that led to a moment before all that a thread does from now on.
 func (d *Detector) After(t *Thread, m *Moment) {
-	t.known.join(&knowledge{
+	k := knowledge{
 		ordered: clock{past: m.ordered, own: t.number}, anyScope: clock{past: m.anyScope, own: t.number}, lost: m.lost,
-	})
+	}
+	for s := range k.seen {
+		k.seen[s] = clock{past: m.seen[s], own: t.number}
+	}
+	t.known.join(&k)
 }
 
 // Fence is a fence of a thread.

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Begin makes a memory that has not been accessed begin with an operation of a thread, which writes: accesses that it
+// BeginMemory makes a memory that has not been accessed begin with an operation of a thread, which writes: accesses that it
 // does not happen before race with it.
-func (d *Detector) Begin(t *Thread, m *Memory, op *Operation) {
+func (d *Detector) BeginMemory(t *Thread, m *Memory, op *Operation) {
 	m.origin = &event{thread: t, time: t.time, op: op}
 }
 
@@ -24,9 +24,9 @@ func (m *Memory) checkWritten(e *event, addr uint64, cells []cell) {
 	}
 }
 
-// End ends a range of memory with an operation of a thread, which writes: accesses that do not happen before it race
+// EndMemory ends a range of memory with an operation of a thread, which writes: accesses that do not happen before it race
 // with it. Nothing is kept of the range. Its ends are multiples of 256.
-func (d *Detector) End(t *Thread, m *Memory, begin, end uint64, op *Operation) {
+func (d *Detector) EndMemory(t *Thread, m *Memory, begin, end uint64, op *Operation) {
 	d.at = m
 	now := &event{thread: t, time: t.time, op: op}
 	for _, number := range slices.Sorted(maps.Keys(m.pages)) {

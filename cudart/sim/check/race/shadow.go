@@ -8,7 +8,7 @@ type Memory struct {
 	pages  map[uint64]*page
 	last   *page // that was accessed last, with its number
 	number uint64
-	origin *event // that began the memory; see Begin
+	origin *event // that began the memory; see BeginMemory
 	// Unwritten, where it is not nil, is called at a read of an element of which nothing was written.
 	Unwritten func(t *Thread, op *Operation, addr uint64)
 	// Name tells people which memory it is. The detector passes it on.
@@ -94,10 +94,12 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, releases []*releas
 	}
 }
 
-// addRead keeps one read of each thread and strength.
+// addRead keeps one read of each thread, strength and proxy. Of copies whose ends are told in order, the last stands for
+// all.
 func (c *cell) addRead(e *event) {
 	for i, r := range c.reads {
-		if r.thread == e.thread && r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes {
+		if r.thread.number == e.thread.number && r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes &&
+			r.op.Proxy == e.op.Proxy {
 			c.reads[i] = e
 			return
 		}

@@ -72,10 +72,10 @@ func (s *teller) tell(number int, step string) {
 	what, scope := words[1], NoScope
 	switch op := (&Operation{Kind: Write, Bytes: 1, Site: number}); what {
 	case "begins":
-		s.d.Begin(s.thread(words[0]), &s.memory, op)
+		s.d.BeginMemory(s.thread(words[0]), &s.memory, op)
 		return
 	case "ends":
-		s.d.End(s.thread(words[0]), &s.memory, 0, 1<<20, op)
+		s.d.EndMemory(s.thread(words[0]), &s.memory, 0, 1<<20, op)
 		return
 	}
 	for i, name := range scopeNames {
