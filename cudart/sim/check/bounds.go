@@ -28,8 +28,12 @@ func (e extent) holds(addr, bytes uint64) bool {
 // belongs to nobody; what is behind that may be another buffer, which has no name.
 const gapAlign = 256
 
-// within reports whether bytes belong to one buffer, and why not.
-func (m *memory) within(addr, bytes uint64) (cause string, ok bool) {
+// vectorBytes is the size of the largest vector. A buffer is padded to a multiple of it: kernels load its last elements
+// as a vector, and leave out what is behind the end.
+const vectorBytes = 16
+
+// within reports whether bytes belong to one buffer, and why not. A load may reach into the padding of its buffer.
+func (m *memory) within(addr, bytes uint64, loads bool) (cause string, ok bool) {
 	for i, e := range m.valid {
 		if e.holds(addr, bytes) {
 			m.valid[0], m.valid[i] = e, m.valid[0]
@@ -37,6 +41,11 @@ func (m *memory) within(addr, bytes uint64) (cause string, ok bool) {
 		}
 	}
 	e, cause := m.extentOf(addr)
+	if padded := (e.end + vectorBytes - 1) / vectorBytes * vectorBytes; loads && cause == "" && addr+bytes <= padded {
+		if _, behind := m.extentOf(e.end); behind != "" {
+			return "", true
+		}
+	}
 	if cause == "" && !e.holds(addr, bytes) {
 		cause = inGap
 		if r := m.find(addr); e.end == r.base+uint64(r.size) {
@@ -112,7 +121,7 @@ func (o *observer) checkBounds(at exec.Place, a *exec.ObservedAccess) {
 		if a.Lanes>>lane&1 == 0 || addr>>exec.RegionShift < exec.FirstRegion {
 			continue
 		}
-		if cause, ok := m.within(addr, bytes); !ok {
+		if cause, ok := m.within(addr, bytes, a.Kind == exec.Reads); !ok {
 			side := access(race.Side{
 				Thread: o.actor(at.Block, at.Warp), Op: &race.Operation{Kind: kinds[a.Kind], Site: at.Site},
 			})

@@ -73,10 +73,16 @@ func TestLifeOfMemory(t *testing.T) {
 			"uninitialized, nobody wrote the bytes, 10",
 			"rank 0's fresh at +0x40",
 		},
-		"a vector over the end": {
-			"@%last ld.global.v4.u32 {%v, %w, %v, %w}, [%at];", 48, 200,
-			"uninitialized, nobody wrote the bytes, 10",
-			"rank 0's fresh at +0x30",
+		"a vector over the end of what was written": {
+			"@%last ld.global.v4.u32 {%v, %w, %v, %w}, [%at];", 48, 200, "", "",
+		},
+		"a vector over the end of the buffer": {
+			"@%last ld.global.v4.u32 {%v, %w, %v, %w}, [%at];", 48, 60, "", "",
+		},
+		"a vector stored over the end of the buffer": {
+			"@%last st.global.v4.u32 [%at], {%v, %w, %v, %w};", 48, 60,
+			"out-of-bounds, behind the end of a buffer, 10",
+			"memory 0x30 bytes into rank 0's fresh (lane 5",
 		},
 		"a vector not written": {
 			"@%last ld.global.v2.u64 {%at, %low}, [%at];", 64, 200,

@@ -11,16 +11,11 @@ func (d *Detector) BeginMemory(t *Thread, m *Memory, op *Operation) {
 	m.origin = &event{thread: t, time: t.time, op: op}
 }
 
-// checkWritten tells of a read of an element if a part of it was not written since the memory began.
+// checkWritten tells of a read of an element whose first byte was not written since the memory began. Vectors at the
+// end of a buffer reach beyond what was written, and what is behind is left out as a rule.
 func (m *Memory) checkWritten(e *event, addr uint64, cells []cell) {
-	if m.Unwritten == nil {
-		return
-	}
-	for i := range cells {
-		if cells[i].write == m.origin {
-			m.Unwritten(e.thread, e.op, addr)
-			return
-		}
+	if m.Unwritten != nil && cells[0].write == m.origin {
+		m.Unwritten(e.thread, e.op, addr)
 	}
 }
 
