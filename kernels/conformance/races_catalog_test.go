@@ -1,12 +1,14 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
 
 	"gpurun/cudart/sim/check"
 	"gpurun/kernels"
+	"gpurun/kernels/allreduce"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/ptx"
 )
@@ -19,18 +21,23 @@ func TestCatalogHasNoRace(t *testing.T) {
 			if a.Needs.Library != "" {
 				continue
 			}
-			calls := checkedCalls{algorithm: a, source: ptx.Source, count: 4096, calls: 3, blocks: 2}
-			for _, seed := range seeds(8, 0) {
-				r, err := newChecker(t, 3).Run(seed, func(r *check.Rank) error { return calls.repeat(r, c.Shape) })
-				if err != nil || !r.Clean() {
-					t.Errorf("%s %s, seed %d: error %v, %v, incomplete %q", c.Name, a.Name, seed, err, r.Findings, r.Incomplete)
+			plain := checkedCalls{algorithm: a, source: ptx.Source, count: 4096, calls: 3, blocks: 2}
+			early, replayed := plain, plain
+			early.pdl, replayed.pdl, replayed.graph, replayed.calls = true, true, true, 2
+			for how, calls := range map[string]checkedCalls{"": plain, ", early": early, ", replayed": replayed} {
+				for _, seed := range seeds(8, 0) {
+					r, err := newChecker(t, 3).Run(seed, func(r *check.Rank) error { return calls.repeat(r, c.Shape) })
+					if err != nil || !r.Clean() {
+						t.Errorf("%s %s%s, seed %d: error %v, %v, incomplete %q", c.Name, a.Name, how, seed, err, r.Findings,
+							r.Incomplete)
+					}
 				}
 			}
 		}
 	}
 }
 
-// repeat makes calls of any collective, whose parts are small enough for the buffers, and reads the output of each.
+// repeat makes calls of any collective, whose parts are small enough for the buffers.
 func (c checkedCalls) repeat(r *check.Rank, shape collective.Shape) error {
 	const count = 700 // of a part
 	comm, err := c.join(r)
@@ -41,10 +48,13 @@ func (c checkedCalls) repeat(r *check.Rank, shape collective.Shape) error {
 	if err != nil {
 		return err
 	}
+	send, recv := c.layOut(r.World, &collective.Config{})
+	if err := s.Upload(comm.Local(send), make([]byte, 4*c.count)); err != nil {
+		return err
+	}
 	if err := r.Meet(); err != nil {
 		return err
 	}
-	send, recv := c.layOut(r.World, &collective.Config{})
 	call := collective.Call{Send: send, Recv: recv, Count: count, DType: collective.Float, Op: collective.Sum}
 	if !shape.Reduces {
 		call.Op = collective.None
@@ -52,17 +62,29 @@ func (c checkedCalls) repeat(r *check.Rank, shape collective.Shape) error {
 	if shape.Empty {
 		call = barrierCall
 	}
-	sink, err := r.Device.Malloc(4 * c.count)
-	if err != nil {
+	if err := c.enqueue(comm, s, call, func() error { return nil }); err != nil {
 		return err
 	}
-	for range c.calls {
-		if err := c.algorithm.Enqueue(comm, s, call); err != nil {
-			return err
-		}
-		if err := s.Copy(sink, comm.Local(recv), 4*c.count); err != nil {
-			return err
+	return errors.Join(s.Synchronize(context.Background()), comm.Err(), r.Meet(), comm.Close())
+}
+
+// Without griddepcontrol.wait, kernels that are launched early race with the ones before them.
+func TestRemovedWaitsForThePriorGridAreFound(t *testing.T) {
+	t.Parallel()
+	calls := checkedCalls{algorithm: allreduce.OneShot(), count: 1500, calls: 3, blocks: 2, pdl: true}
+	calls.source = func(module string) ([]byte, error) {
+		text, err := ptx.Source(module)
+		return bytes.ReplaceAll(text, []byte("griddepcontrol.wait;"), nil), err
+	}
+	found := map[string]int{}
+	checker := newChecker(t, 2)
+	for seed := range uint64(3) {
+		r, _ := checker.Run(seed, func(r *check.Rank) error { return calls.repeat(r, allreduce.Collective().Shape) })
+		for _, f := range r.Findings {
+			found[string(f.Kind)+" "+f.Cause]++
 		}
 	}
-	return errors.Join(s.Synchronize(context.Background()), comm.Err(), comm.Close())
+	if found["race "+check.PriorNotWaited] == 0 {
+		t.Errorf("found %v", found)
+	}
 }

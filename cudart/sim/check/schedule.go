@@ -26,9 +26,11 @@ type run struct {
 	steps        int
 	now          uint64 // nanoseconds, for kernels
 	launches     int
+	priors       map[int]int // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
 	instructions uint64
 	incomplete   []string
+	noted        notes
 	found        []Finding // of tasks
 }
 
@@ -42,8 +44,9 @@ const (
 func newRun(c *Checker, seed uint64) *run {
 	r := &run{
 		checker: c, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), detector: race.New(),
-		memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
+		memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks), priors: map[int]int{},
 	}
+	r.memory.shadow.Unwritten = r.uninitialized(nil)
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
 		rank.host.thread = r.detector.NewThread(Actor{Rank: n, Command: "host code"}, hostPlace(n), nil)
@@ -92,7 +95,7 @@ func (r *run) ready() []func() bool {
 	var all []func() bool
 	for _, rank := range r.ranks {
 		if h := rank.host; h.ready() {
-			all = append(all, func() bool { r.count(); h.step(); return true })
+			all = append(all, func() bool { r.count(); r.stepHost(rank); return true })
 		}
 	}
 	for _, s := range r.streams {
@@ -101,6 +104,14 @@ func (r *run) ready() []func() bool {
 		}
 	}
 	return all
+}
+
+// stepHost runs the host code of a rank until it waits or ends.
+func (r *run) stepHost(rank *Rank) {
+	rank.host.step()
+	if rank.host.ended && r.checker.cfg.Processes {
+		r.endRank(rank)
+	}
 }
 
 // count counts a step, which takes a moment.
@@ -140,11 +151,7 @@ func (r *run) stuck() error {
 		}
 	}
 	for _, s := range r.streams {
-		k, ok := s.task.(*kernelTask)
-		if !ok {
-			continue
-		}
-		for i, w := range k.grid.Inspect().Warps {
+		for i, w := range s.runningWarps() {
 			if i == most {
 				break
 			}
@@ -154,6 +161,16 @@ func (r *run) stuck() error {
 	}
 	r.isIncomplete("nothing could go on")
 	return errors.New(text[:len(text)-1])
+}
+
+// runningWarps are the warps of the kernels that run on a stream.
+func (s *stream) runningWarps() (all []cudart.RunningWarp) {
+	if t, ok := s.task.(*kernelTask); ok {
+		for _, k := range t.active {
+			all = append(all, k.grid.Inspect().Warps...)
+		}
+	}
+	return all
 }
 
 // isIncomplete notes once that the run did not check something.

@@ -175,6 +175,7 @@ func (g *Grid) Turn(quantum int) (State, error) {
 			return Done, err
 		}
 		g.retire(b)
+		b.tellEnd()
 		b.giveMemory()
 		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
 	}
@@ -195,7 +196,9 @@ func (g *Grid) Turn(quantum int) (State, error) {
 
 // turn gives each warp of a block a turn; spun reports that one was polling.
 func (b *block) turn(quantum int) (spun bool, err error) {
-	b.started = true
+	if !b.started {
+		b.start()
+	}
 	b.dropSomeOverwritten()
 	b.performDue()
 	if err := b.multiplySome(3); err != nil {

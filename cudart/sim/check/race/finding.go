@@ -33,6 +33,7 @@ type Finding struct {
 	Cause         Cause
 	First, Second Side   // in the order in which they were performed
 	Address       uint64 // of the element that Second accessed
+	Memory        any    // Memory.Name
 	Flag          *Edge  // with NarrowScope: the edge that would order them, or nil
 	Count         int    // how often the two instructions had this race
 }
@@ -56,7 +57,7 @@ func (d *Detector) compare(old, now *event, addr uint64) {
 	}
 	f := Finding{
 		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op},
-		Address: addr, Count: 1,
+		Address: addr, Memory: d.at.Name, Count: 1,
 	}
 	if cause == NarrowScope && !old.meets(now) {
 		f.Flag = now.thread.known.lost

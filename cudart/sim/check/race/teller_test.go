@@ -14,6 +14,9 @@ import (
 //	0.0 acquire.gpu f       an acquiring read
 //	0.0 polls.gpu f         a relaxed read
 //	0.0 adds.gpu f          a relaxed atomic operation; adds.acq_rel.gpu is an acquiring and releasing one
+//	0.0/1                   of cluster 1; a block is a cluster of its own where none is named
+//	0.0~ 0.1 bar            0.0 arrives relaxed, and waits
+//	0.0 begins, 0.0 ends    the life of the memory
 //	0.0 fence.gpu           a fence that acquires and releases
 //	0.0 0.0b bar            the block's barrier of these threads; 0.0+ arrives and does not wait
 //	0.0 copies a x y        an asynchronous copy called a from x to y, through the async proxy unless copies.generic;
@@ -38,7 +41,10 @@ func (s *teller) thread(name string) *Thread {
 	if _, err := fmt.Sscanf(name, "%d.%d", &at.Rank, &at.Block); err != nil {
 		panic(name)
 	}
-	at.Launch = 1 + at.Rank
+	at.Launch, at.Cluster = 1+at.Rank, at.Block
+	if _, cluster, ok := strings.Cut(name, "/"); ok {
+		at.Cluster = int(cluster[0] - '0')
+	}
 	s.threads[name] = s.d.NewThread(name, at, nil)
 	return s.threads[name]
 }
@@ -58,7 +64,12 @@ func (s *teller) tell(number int, step string) {
 		var b Barrier
 		for _, name := range words[:len(words)-1] {
 			name, arrives := strings.CutSuffix(name, "+")
-			s.d.Arrive(&b, s.thread(name))
+			name, relaxed := strings.CutSuffix(name, "~")
+			if relaxed {
+				s.d.ArriveRelaxed(&b, s.thread(name))
+			} else {
+				s.d.Arrive(&b, s.thread(name))
+			}
 			if !arrives {
 				all = append(all, s.thread(name))
 			}
@@ -70,6 +81,14 @@ func (s *teller) tell(number int, step string) {
 		return
 	}
 	what, scope := words[1], NoScope
+	switch op := (&Operation{Kind: Write, Bytes: 1, Site: number}); what {
+	case "begins":
+		s.d.BeginMemory(s.thread(words[0]), &s.memory, op)
+		return
+	case "ends":
+		s.d.EndMemory(s.thread(words[0]), &s.memory, 0, 1<<20, op)
+		return
+	}
 	for i, name := range scopeNames {
 		if before, ok := strings.CutSuffix(what, "."+name); ok {
 			what, scope = before, Scope(i)
