@@ -91,7 +91,8 @@ func (c *Calls) Task(on *check.Rank) (err error) {
 	if err := errors.Join(r.stream.Synchronize(context.Background()), r.comm.Err()); err != nil {
 		return err
 	}
-	return errors.Join(x.compare(), r.compareRestored())
+	// Peers may still read here, so that all have to come before one ends.
+	return errors.Join(x.compare(), r.compareRestored(), on.Meet())
 }
 
 func (r *rank) exchange() exchange {
