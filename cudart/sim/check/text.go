@@ -26,6 +26,8 @@ func (r *run) finding(f *race.Finding) Finding {
 		out.Advice = widen(out.Flag[0], out.Flag[1])
 	} else if f.Cause == race.NarrowScope {
 		out.Advice = widen(first, second)
+	} else {
+		out.Advice = adviseAsync(f, first, second)
 	}
 	return out
 }
