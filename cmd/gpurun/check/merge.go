@@ -40,7 +40,6 @@ func newMerge(p *Plan, a *program.Invocation) *merge {
 	for _, c := range p.cases {
 		m.result.Cases = append(m.result.Cases, c.report())
 	}
-	m.incomplete = slices.Clone(p.leftOut)
 	return m
 }
 
