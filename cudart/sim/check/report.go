@@ -68,11 +68,8 @@ type Actor struct {
 
 func (r *run) report() *Report {
 	report := &Report{
-		Seed: r.seed, Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
-		Behaviour: uint64(r.trace),
-	}
-	report.Schedule = &Schedule{
-		Format: ScheduleFormat, Ranks: len(r.ranks), SMs: r.checker.cfg.SMs, Strategy: Random, Seed: r.seed, Trace: report.Trace,
+		Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
+		Behaviour: uint64(r.trace), Schedule: r.recorded(),
 	}
 	for _, f := range r.detector.Findings() {
 		report.Findings = append(report.Findings, r.finding(&f))
