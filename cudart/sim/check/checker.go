@@ -14,6 +14,8 @@ type Config struct {
 	Ranks int
 	// SMs is how many multiprocessors a device has; 0 is 8.
 	SMs int
+	// Major is the compute capability of the devices; 0 is 10. Kernels with wgmma need 9.
+	Major int
 	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is 4,194,304.
 	Steps int
 }
@@ -34,7 +36,7 @@ func New(cfg Config) (*Checker, error) {
 	if cfg.Ranks < 1 {
 		return nil, fmt.Errorf("%d ranks cannot run anything; give at least 1", cfg.Ranks)
 	}
-	cfg.SMs, cfg.Steps = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<22)
+	cfg.SMs, cfg.Steps, cfg.Major = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<22), cmp.Or(cfg.Major, 10)
 	return &Checker{cfg: cfg, programs: map[source]*exec.Program{}}, nil
 }
 
@@ -68,7 +70,7 @@ func (c *Checker) run(s strategy, task func(*Rank) error) (*run, error) {
 // info describes the device of a rank.
 func (c *Checker) info(rank int) cudart.Info {
 	return cudart.Info{
-		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: 10, SMs: c.cfg.SMs,
+		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: c.cfg.Major, SMs: c.cfg.SMs,
 		TotalMemory: 1 << exec.RegionShift,
 	}
 }

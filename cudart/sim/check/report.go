@@ -74,6 +74,7 @@ func (r *run) report() *Report {
 	for _, f := range r.detector.Findings() {
 		report.Findings = append(report.Findings, r.finding(&f))
 	}
+	report.Findings = append(report.Findings, r.found...)
 	return report
 }
 
