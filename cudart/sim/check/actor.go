@@ -137,10 +137,10 @@ func (r *run) lowest() *actor {
 	return r.best(func(a, b *actor) bool { return a.id.compare(b.id) < 0 })
 }
 
-// begins notes which changes others have made since the last turn of an actor, and ends behind its turn that it has come
-// to nothing.
+// begins notes before a turn of an actor whether others have made changes since its last one.
 func (a *actor) begins(r *run) { a.others = a.others || r.changes != a.left }
 
+// ends notes behind a turn whether it has come to nothing.
 func (a *actor) ends(r *run, fruitless bool) {
 	a.left, a.forced = r.changes, false
 	a.idle = fruitless && !a.others

@@ -40,8 +40,8 @@ func New(cfg Config) (*Checker, error) {
 	return &Checker{cfg: cfg, programs: map[source]*exec.Program{}}, nil
 }
 
-// Run runs task once for each rank under the random schedule of a seed. The error joins those of the tasks; the report is
-// valid with an error, too, and tells what was found until then.
+// Run runs task once for each rank under the random schedule of a seed. The error joins those of the tasks; the report
+// is valid with an error, too, and tells what was found until then.
 func (c *Checker) Run(seed uint64, task func(*Rank) error) (*Report, error) {
 	return c.RunStrategy(Random, seed, task)
 }
@@ -54,7 +54,7 @@ func (c *Checker) RunStrategy(s Strategy, seed uint64, task func(*Rank) error) (
 	}
 	r, err := c.run(chooses, task)
 	report := r.report()
-	report.Seed, report.Schedule.Strategy, report.Schedule.Seed = seed, s, seed
+	report.Seed, report.Schedule = seed, r.recorded(s, seed)
 	return report, err
 }
 

@@ -4,9 +4,11 @@ package check
 type decision struct{ actor, most uint32 }
 
 // recorded is the schedule of the run, without what the caller knows of it.
-func (r *run) recorded() *Schedule {
-	s := &Schedule{Format: ScheduleFormat, Ranks: len(r.ranks), SMs: r.checker.cfg.SMs, Trace: uint64(r.trace)}
-	s.Turns = make([]Turn, len(r.decisions))
+func (r *run) recorded(strategy Strategy, seed uint64) *Schedule {
+	s := &Schedule{
+		Format: ScheduleFormat, Ranks: len(r.ranks), SMs: r.checker.cfg.SMs, Strategy: strategy, Seed: seed,
+		Trace: uint64(r.trace), Turns: make(Turns, len(r.decisions)),
+	}
 	for i, d := range r.decisions {
 		s.Turns[i] = Turn{r.ids[d.actor], int(d.most)}
 	}

@@ -38,7 +38,8 @@ func TestReplayIsTheSameRun(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s, seed %d: %v", s, seed, err)
 			}
-			if first.Trace != again.Trace || asJSON(t, first.Findings) != asJSON(t, again.Findings) || asJSON(t, again.Schedule) != file {
+			if first.Trace != again.Trace || asJSON(t, first.Findings) != asJSON(t, again.Findings) ||
+				asJSON(t, again.Schedule) != file {
 				t.Errorf("%s, seed %d: traces %#x and %#x", s, seed, first.Trace, again.Trace)
 			}
 		}
@@ -59,7 +60,8 @@ func TestReplayOfAnotherKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := racy(map[string]string{"SENDER_FENCE": "fence.acq_rel.sys;"})
-	if _, err := c.Replay(r.Schedule, func(r *Rank) error { return passMessage(r, other, 64) }); !errors.Is(err, ErrOtherRun) {
+	_, err = c.Replay(r.Schedule, func(r *Rank) error { return passMessage(r, other, 64) })
+	if !errors.Is(err, ErrOtherRun) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -37,8 +37,8 @@ type Turn struct {
 	most  int
 }
 
-// String is such as "0.1.1.2.3*40": rank 0, stream 1, launch 1, block 2, warp 3 for 40 instructions. A turn without a number
-// ends when the actor waits.
+// String is such as "0.1.1.2.3*40": rank 0, stream 1, launch 1, block 2, warp 3 for 40 instructions. A turn without a
+// number ends when the actor waits.
 func (t Turn) String() string {
 	if t.most >= forever {
 		return t.actor.String()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// bounded lets an actor run until it waits, and then another one by chance. A few times it preempts the one that runs, in
-// front of a strong access: bugs show with few preemptions (Musuvathi and Qadeer, "Iterative Context Bounding for
+// bounded lets an actor run until it waits, and then another one by chance. A few times it preempts the one that runs,
+// in front of a strong access: bugs show with few preemptions (Musuvathi and Qadeer, "Iterative Context Bounding for
 // Systematic Testing of Multithreaded Programs", PLDI 2007). The preemptions are sampled, not enumerated.
 type bounded struct {
 	*rand.Rand

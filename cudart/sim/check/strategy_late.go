@@ -2,8 +2,8 @@ package check
 
 import "math/rand/v2"
 
-// late chooses at random, as the strategy random does. But a rank, a block of each launch, or a warp of each block goes on
-// only when nothing else can.
+// late chooses at random, as the strategy random does. But a rank, a block of each launch, or a warp of each block goes
+// on only when nothing else can.
 type late struct {
 	random
 	isLate func(*actor) bool

@@ -4,8 +4,8 @@ import "math/rand/v2"
 
 // pct gives each actor a random priority, and lets the one of highest priority run that can go on. At a few random
 // places the one that runs gets the lowest priority: Burckhardt, Kothari, Musuvathi and Nagarakatti, "A Randomized
-// Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010. A bug that needs the order of d pairs of accesses
-// is found with a probability of at least 1/(n k^(d-1)), of n actors and k strong accesses.
+// Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010. A bug that needs the order of d pairs of
+// accesses is found with a probability of at least 1/(n k^(d-1)), of n actors and k strong accesses.
 //
 // There are so many warps that the seed also chooses who shares a priority: all of a rank, of a block, or of a warp.
 type pct struct {

@@ -2,8 +2,8 @@ package check
 
 import "math/rand/v2"
 
-// random lets an actor that is not a warp, or the warps of one launch, run for a while, all by chance. So some ranks get far
-// ahead of others. A warp keeps its pace for many turns, so that some warps fall far behind others, too.
+// random lets an actor that is not a warp, or the warps of one launch, run for a while, all by chance. So some ranks
+// get far ahead of others. A warp keeps its pace for many turns, so that some warps fall far behind others, too.
 type random struct {
 	*rand.Rand
 	task *kernelTask // whose warps run

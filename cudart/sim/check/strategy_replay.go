@@ -6,7 +6,8 @@ import (
 )
 
 // ErrOtherRun says that a replay did something else than the run that was recorded.
-var ErrOtherRun = errors.New("the replay differs from the recorded run: another kernel, another gpurun or another command")
+var ErrOtherRun = errors.New(
+	"the replay differs from the recorded run: the kernel, the command or gpurun itself is another one")
 
 // Replay runs a schedule again. The error wraps ErrOtherRun where the run was not the same, and those of the tasks.
 func (c *Checker) Replay(s *Schedule, task func(*Rank) error) (*Report, error) {
@@ -16,7 +17,7 @@ func (c *Checker) Replay(s *Schedule, task func(*Rank) error) (*Report, error) {
 	}
 	r, err := c.run(&replay{turns: s.Turns}, task)
 	report := r.report()
-	report.Seed, report.Schedule.Strategy, report.Schedule.Seed = s.Seed, s.Strategy, s.Seed
+	report.Seed, report.Schedule = s.Seed, r.recorded(s.Strategy, s.Seed)
 	report.Schedule.Version, report.Schedule.Command = s.Version, s.Command
 	if report.Trace != s.Trace {
 		err = errors.Join(fmt.Errorf("trace %#x instead of %#x: %w", report.Trace, s.Trace, ErrOtherRun), err)
