@@ -10,11 +10,12 @@ type merge struct {
 	Explored
 	known      map[string]int // index in Findings
 	behaviours map[uint64]bool
+	progress   func(Coverage)
 }
 
-func newMerge(planned int) *merge {
-	m := &merge{known: map[string]int{}, behaviours: map[uint64]bool{}}
-	m.Planned = planned
+func newMerge(e Exploration) *merge {
+	m := &merge{known: map[string]int{}, behaviours: map[uint64]bool{}, progress: e.Progress}
+	m.Planned = e.Schedules
 	return m
 }
 
@@ -35,6 +36,9 @@ func (m *merge) add(r result) {
 	}
 	for _, f := range r.report.Findings {
 		m.find(f, r.report.Schedule)
+	}
+	if m.progress != nil {
+		m.progress(m.Coverage)
 	}
 }
 
