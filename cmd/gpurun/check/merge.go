@@ -22,6 +22,7 @@ type merge struct {
 	known      map[string]int // index in found
 	found      []merged
 	incomplete []string
+	saved      []saved
 	stderr     io.Writer // for warnings
 }
 
