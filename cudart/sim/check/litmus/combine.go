@@ -47,8 +47,8 @@ type combiner struct {
 func (x *explorer) combine(all [][]trace) error {
 	c := &combiner{explorer: x, numbers: map[cell]int{}, later: make([]cells, len(all)+1)}
 	var initial cells
-	for memory, values := range x.values {
-		for _, v := range values {
+	for memory := range x.values {
+		for _, v := range x.values.of(memory) {
 			n := len(c.numbers)
 			if n >= len(initial)*64 {
 				return fmt.Errorf("memory has more than %d different values; shorten the test", n)
