@@ -4,6 +4,9 @@
 // The files:
 //
 //	checker, rank      the entry: a task for each rank, run once for each seed
+//	explore         many schedules of one task, and what they found together
+//	strategy        ways to choose a schedule
+//	schedulefile    a schedule that can run again
 //	schedule, host     who runs next; the host code of a rank is a coroutine
 //	device, module     cudart.Device on one address space for all ranks
 //	stream, command    queues of work: launches, copies, fills, marks of events

@@ -21,6 +21,8 @@ type module struct {
 
 // program parses text, unless an earlier run has, so that the ranks and runs have the same code.
 func (c *Checker) program(name string, text []byte) (*exec.Program, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	key := source{name, string(text)}
 	if p, ok := c.programs[key]; ok {
 		return p, nil

@@ -11,6 +11,10 @@ type Report struct {
 	Incomplete []string
 	// Trace is a digest of all decisions of the scheduler and of all observed accesses.
 	Trace uint64
+	// Behaviour is a digest of the order of strong accesses to each word.
+	Behaviour uint64
+	// Schedule is how to run the very same again.
+	Schedule *Schedule
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
 	Steps            int
 	WarpInstructions uint64
@@ -65,10 +69,15 @@ type Actor struct {
 func (r *run) report() *Report {
 	report := &Report{
 		Seed: r.seed, Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
+		Behaviour: uint64(r.trace),
+	}
+	report.Schedule = &Schedule{
+		Format: ScheduleFormat, Ranks: len(r.ranks), SMs: r.checker.cfg.SMs, Strategy: Random, Seed: r.seed, Trace: report.Trace,
 	}
 	for _, f := range r.detector.Findings() {
 		report.Findings = append(report.Findings, r.finding(&f))
 	}
+	report.Findings = append(report.Findings, r.found...)
 	return report
 }
 

@@ -29,6 +29,7 @@ type run struct {
 	trace        digest
 	instructions uint64
 	incomplete   []string
+	found        []Finding // of tasks
 }
 
 const (
