@@ -44,12 +44,13 @@ func (c *candidate) synchronize() ([]relation, error) {
 		var next []way
 		for _, a := range all {
 			for _, b := range ways {
+				if !c.spend() {
+					return nil, c.enough()
+				}
 				next = append(next, way{a.sync.union(b.sync), a.ends.union(b.ends)})
 			}
 		}
-		if all = next; len(all) > c.options.Most {
-			return nil, c.tooMany()
-		}
+		all = next
 	}
 	var possible []relation
 	for _, w := range all {
@@ -170,7 +171,7 @@ func (c *candidate) subsets(arrivals [][]int, count int) []way {
 			out = append(out, way{r, c.relation()})
 			return
 		}
-		if thread == len(arrivals) {
+		if thread == len(arrivals) || !c.spend() {
 			return
 		}
 		for _, e := range arrivals[thread] {
@@ -188,6 +189,9 @@ func (c *candidate) generations(arrivals [][]int, count int) []way {
 	next := make([]int, len(arrivals))
 	var fill func(done relation, met []int, thread int)
 	fill = func(done relation, met []int, thread int) {
+		if !c.spend() {
+			return
+		}
 		if len(met) == count {
 			done = done.clone()
 			c.meet(done, met, met)

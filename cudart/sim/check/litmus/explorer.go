@@ -9,7 +9,7 @@ import (
 type Options struct {
 	// Unroll is how often an instruction may jump backwards; 0 is 2. Longer runs are left out, and the result says so.
 	Unroll int
-	// Most is how many runs of threads, and how many executions, are considered at most; 0 is 10,000,000.
+	// Most is how many choices are made at most, for runs of threads and then for executions; 0 is 10,000,000.
 	Most int
 }
 
@@ -43,8 +43,18 @@ func Explore(t *Test, o Options) (*Result, error) {
 	return x.result, nil
 }
 
-func (x *explorer) tooMany() error {
-	return fmt.Errorf("more than %d candidates; shorten the test, or bound its loops", x.options.Most)
+// spend counts a choice, and reports whether there may be more.
+func (x *explorer) spend() bool {
+	x.count++
+	return x.count <= x.options.Most
+}
+
+// enough is an error if too many choices were made.
+func (x *explorer) enough() error {
+	if x.count > x.options.Most {
+		return fmt.Errorf("there are more than %d choices; shorten the test, or bound its loops", x.options.Most)
+	}
+	return nil
 }
 
 // allTraces lists the traces of each thread, with all values that memory may have.

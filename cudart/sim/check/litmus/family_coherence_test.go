@@ -47,5 +47,24 @@ func coherenceTests() (all []made) {
 			})
 		}
 	}
+	return append(all, disagreement()...)
+}
+
+// disagreement: two readers see two writes the other way round, each by way of an older write of the same thread. Where
+// all accesses are morally strong with one another, coherence order relates the writes, and forbids that. Where P1
+// writes for its CTA alone, nothing orders its writes with those of P0 (SC-per-Location is about pairwise morally
+// strong accesses).
+func disagreement() (all []made) {
+	for _, scope := range []string{"cta", "gpu"} {
+		all = append(all, made{
+			name: "readers that disagree " + scope, places: []place{{1, 0}, {0, 0}, {0, 0}}, initial: "x=0",
+			columns: [][]string{
+				{"st.relaxed.gpu x, 4", "st.relaxed.gpu x, 1"},
+				{"st.relaxed." + scope + " x, 3", "st.relaxed." + scope + " x, 2", "ld.relaxed.gpu r0, x"},
+				{"ld.relaxed.gpu r0, x", "ld.relaxed." + scope + " r1, x"},
+			},
+			outcome: `P1:r0 == 4 /\ P2:r0 == 1 /\ P2:r1 == 3`, allowed: scope == "cta", axiom: "Causality",
+		})
+	}
 	return all
 }

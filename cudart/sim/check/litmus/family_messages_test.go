@@ -78,8 +78,22 @@ func oneScope(order, scope string) []access {
 }
 
 // thinAir: values that depend on themselves. A cycle of copies has no first write, so nothing but the initial value
-// appears, whatever the strength of the accesses (No-Thin-Air). A cycle with one constant is allowed.
+// appears, whatever the strength of the accesses (No-Thin-Air). A cycle with one constant is allowed. With a third thread
+// that writes the value when it reads 0, the cycle still cannot make it where that thread reads 1.
 func thinAir() (all []made) {
+	for where, at := range triples {
+		for _, third := range []int{0, 1} {
+			all = append(all, made{
+				name: fmt.Sprintf("LB with copies and a source %s %d", where, third), places: at, initial: "x=0; y=0",
+				columns: [][]string{
+					{"ld.weak r0, x", "st.weak y, r0"},
+					{"ld.weak r0, y", "st.weak x, r0"},
+					{"ld.weak r0, y", "bne r0, 0, LC00", "st.weak x, 1", "LC00:"},
+				},
+				outcome: fmt.Sprintf(`P0:r0 == 1 /\ P1:r0 == 1 /\ P2:r0 == %d`, third), allowed: third == 0, axiom: "No-Thin-Air",
+			})
+		}
+	}
 	for where, at := range pairs {
 		for _, mode := range []string{"weak", "relaxed.sys"} {
 			for _, constant := range []bool{false, true} {

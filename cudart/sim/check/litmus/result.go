@@ -50,6 +50,9 @@ func (x *execution) finals(s State, location int) {
 		x.addState(s)
 		return
 	}
+	if !x.spend() {
+		return
+	}
 	if memory := x.test.Locations[location].Memory; memory != location {
 		s.Memory[location] = s.Memory[memory]
 		x.finals(s, location+1)

@@ -1,5 +1,7 @@
 package litmus
 
+import "slices"
+
 // sequential reports whether an execution is sequentially consistent: its threads take turns, and each read returns the
 // last write. Such executions are those that a machine shows whose memory is in order.
 func (x *execution) sequential() bool {
@@ -33,7 +35,7 @@ func (s *interleaving) finish() bool {
 	for _, w := range s.last {
 		key = append(key, byte(w))
 	}
-	if s.failed[string(key)] {
+	if s.failed[string(key)] || !s.spend() {
 		return false
 	}
 	for e := range s.events {
@@ -68,18 +70,17 @@ func (s *interleaving) memoryOf(e int) int { return s.test.Locations[s.events[e]
 
 // perform lets an event be the next one, an atomic operation with its write, and reports whether the rest can follow.
 func (s *interleaving) perform(e int) bool {
-	done, memory := s.done, s.memoryOf(e)
-	last := s.last[memory]
+	done, last := s.done, slices.Clone(s.last)
 	s.done |= 1<<e | s.rmw[e]
 	if s.rmw[e] != 0 {
 		e++ // the write follows its read
 	}
 	if s.events[e].kind == write {
-		s.last[memory] = e
+		s.last[s.memoryOf(e)] = e
 	}
 	if s.finish() {
 		return true
 	}
-	s.done, s.last[memory] = done, last
+	s.done, s.last = done, last
 	return false
 }

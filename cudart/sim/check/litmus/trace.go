@@ -126,9 +126,6 @@ func (w *walk) run(s step) error {
 			s.events = append(s.events, w.event(&s, in))
 		}
 	}
-	if w.count++; w.count > w.options.Most {
-		return w.tooMany()
-	}
 	w.out = append(w.out, trace{s.events, s.registers})
 	return nil
 }
@@ -192,6 +189,9 @@ func arrive(s *step, in *Instruction) arrival {
 // reads continues a run for each value that a load or an atomic operation may find.
 func (w *walk) reads(s step, in *Instruction) error {
 	for _, v := range w.values.of(w.test.Locations[in.Location].Memory) {
+		if !w.spend() {
+			return w.enough()
+		}
 		next := s.clone()
 		r := event{
 			kind: read, in: in, thread: w.number, order: in.Order, scope: in.Scope, proxy: in.Proxy, location: in.Location,
