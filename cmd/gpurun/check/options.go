@@ -108,18 +108,22 @@ func (o *Options) Read(f *pflag.FlagSet) (err error) {
 		})
 		return err
 	}
+	fewest := 0 // stands for the default
+	if o.changed("schedules") {
+		fewest = 1
+	}
 	for _, n := range []struct {
 		flag        string
 		value       int
 		least, most int
 	}{
 		{"launches", o.Launches, 1, mostLaunches},
-		{"schedules", o.Schedules, 0, mostSchedules},
+		{"schedules", o.Schedules, fewest, mostSchedules},
 		{"max-blocks", o.Blocks, 1, collective.MaxBlocks},
 		{"root", o.Root, 0, collective.MaxRanks - 1},
 	} {
-		if n.value < n.least || n.value > n.most || o.changed("schedules") && o.Schedules == 0 {
-			return exit.Usagef("--%s: %d is not between %d and %d", n.flag, n.value, max(n.least, 1), n.most)
+		if n.value < n.least || n.value > n.most {
+			return exit.Usagef("--%s: %d is not between %d and %d", n.flag, n.value, n.least, n.most)
 		}
 	}
 	if !(o.minutes >= 0 && o.minutes <= mostMinutes) {
