@@ -30,7 +30,9 @@ func (p *Plan) Run(ctx context.Context, a *program.Invocation) (checkreport.Repo
 }
 
 // explore explores a case: half of its schedules out of place, and the others in place.
-func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase, round uint64, progress *progress) error {
+func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase, round uint64,
+	progress *progress,
+) error {
 	places := c.places()
 	for i, inPlace := range places {
 		k := c.calls
