@@ -8,6 +8,7 @@
 //	detector         threads, and the order that is no access: joins, moments, fences
 //	barrier          barriers, behind which threads share their past
 //	message          release and acquire patterns
+//	observation      a write happens before what is behind a read that observes it
 //	shadow           the last accesses to every byte
 //	finding          the report: two accesses, and why nothing orders them
 //
