@@ -85,6 +85,12 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 		op.Bytes, elements = 2*op.Bytes, elements/2
 	}
 	known := o.operation(at.Site, op)
+	if a.Kind != exec.Reads {
+		o.run.changes++
+	}
+	if a.Kind == exec.Writes {
+		o.run.progress++
+	}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
 	var global, shared []uint64
 	for lane, addr := range a.Addresses {
