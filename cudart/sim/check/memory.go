@@ -88,7 +88,8 @@ func (m *memory) Resolve(addr uint64) (exec.Region, bool) {
 // bytes is the host's view of a range within one allocation.
 func (m *memory) bytes(ptr cudart.DevicePtr, n int64) ([]byte, error) {
 	r := m.find(uint64(ptr))
-	if r == nil || r.members != nil || n < 0 || uint64(ptr)-r.base > uint64(r.size) || uint64(n) > uint64(r.size)-(uint64(ptr)-r.base) {
+	if r == nil || r.members != nil || n < 0 || uint64(ptr)-r.base > uint64(r.size) ||
+		uint64(n) > uint64(r.size)-(uint64(ptr)-r.base) {
 		return nil, failure("finding memory", cudart.ErrInvalidValue, "%d bytes at %#x are not within one allocation", n,
 			uint64(ptr))
 	}

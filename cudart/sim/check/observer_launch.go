@@ -59,7 +59,10 @@ func (o *observer) BlockBegins(at exec.Place) {
 	o.resident[at.Block], o.members[[2]int{at.Cluster, at.ClusterRank}] = b, b
 	d := o.run.detector
 	t := d.NewThread(o.actor(at.Block, 0), o.place(at.Block), o.before)
-	d.BeginMemory(t, o.sharedOf(at.Block), &race.Operation{Kind: race.Write, Bytes: 1, Site: blockBegins})
+	// No proxy fence is needed between the beginning and copies, so that it counts as an access of their proxy.
+	d.BeginMemory(t, o.sharedOf(at.Block), &race.Operation{
+		Kind: race.Write, Bytes: 1, Proxy: race.Async, Site: blockBegins,
+	})
 	b.begun = d.Now(t)
 }
 

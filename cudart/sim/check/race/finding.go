@@ -47,7 +47,8 @@ type pair struct {
 
 // compare looks for a race of a new access with one that was recorded.
 func (d *Detector) compare(old, now *event, addr uint64) {
-	if old == nil || old.thread == now.thread && !now.op.ReadOnly || morallyStrong(old.thread, old.op, now.thread, now.op) {
+	if old == nil || old.thread == now.thread && !now.op.ReadOnly ||
+		morallyStrong(old.thread, old.op, now.thread, now.op) {
 		return
 	}
 	cause, race := whyUnordered(old, now)
@@ -55,8 +56,8 @@ func (d *Detector) compare(old, now *event, addr uint64) {
 		return
 	}
 	f := Finding{
-		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op}, Address: addr,
-		Memory: d.at.Name, Count: 1,
+		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op},
+		Address: addr, Memory: d.at.Name, Count: 1,
 	}
 	if cause == NarrowScope && !old.meets(now) {
 		f.Flag = now.thread.known.lost

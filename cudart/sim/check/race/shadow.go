@@ -106,8 +106,7 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, releases []*releas
 	}
 }
 
-// addRead keeps one read of each thread, strength and proxy. Of copies whose ends are told in order, the last stands for
-// all.
+// addRead keeps one read of each thread, strength and proxy. The last copy of a channel stands for the others.
 func (c *cell) addRead(e *event) {
 	for i, r := range c.reads {
 		if r.thread.number == e.thread.number && r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes &&
