@@ -27,6 +27,9 @@ func (d *data) input(number int) reference.Input {
 		Seed: d.Seed + uint64(number), DType: d.DType, Op: d.Op, World: d.World, Stepwise: d.Algorithm.Stepwise,
 		Ordered: d.Algorithm.Ordered,
 	}
+	if d.Algorithm.Needs.Multicast && d.DType.Kind == collective.FloatingPoint && d.DType.Size == 1 {
+		in.Accumulator = collective.Half // of multimem.ld_reduce
+	}
 	if accumulator := d.Algorithm.Accumulator; accumulator != nil {
 		in.Accumulator = *accumulator
 	}
@@ -83,7 +86,7 @@ func (d *data) enqueue(number int) error {
 	if err := d.stream.Copy(send, input, d.sendBytes(call)); err != nil {
 		return fmt.Errorf("copying the input: %w", err)
 	}
-	if err := d.Algorithm.Enqueue(d.comm, d.stream, call); err != nil {
+	if err := d.launch(call); err != nil {
 		return err
 	}
 	if err := d.stream.Copy(output, recv, d.recvBytes(call)); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"gpurun/cmd/gpurun/checkreport"
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/worker/result"
 )
@@ -30,6 +31,9 @@ func (o *Options) conclude(a *program.Invocation, r checkreport.Report) error {
 		fmt.Fprintf(a.Err, "gpurun: warning: %s\n", text)
 	}
 	err := errors.Join(checkreport.Write(a.Out, r), o.writeFiles(r))
+	if outcome.OnGitHub() {
+		err = errors.Join(err, checkreport.Annotate(a.Err, r))
+	}
 	if err != nil {
 		return err
 	}
@@ -47,6 +51,8 @@ func (o *Options) writeFiles(r checkreport.Report) error {
 		write func(io.Writer, checkreport.Report) error
 	}{
 		{o.JSON, checkreport.WriteJSON},
+		{o.SARIF, checkreport.WriteSARIF},
+		{o.JUnit, checkreport.WriteJUnit},
 	} {
 		if f.path != "" {
 			all = append(all, result.Replace(f.path, func(w io.Writer) error { return f.write(w, r) }))

@@ -3,7 +3,6 @@ package check
 import (
 	"slices"
 
-	"gpurun/cudart"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
@@ -13,24 +12,14 @@ import (
 // nothing orders a kernel behind the one before it in its chain, though that may have ended.
 type chain struct {
 	before *race.Moment // of the commands before the chain
-	last   *runningKernel
+	last   *kernelTask
 }
 
-// runningKernel is a kernel that executes, or has ended.
-type runningKernel struct {
-	grid     *exec.Grid
-	observer *observer
-	done     bool
-}
-
-// kernelTask is the kernels of a chain that run.
-type kernelTask struct {
+// grids is a task of a stream: the kernels of a chain that run at once.
+type grids struct {
 	stream *stream
-	active []*runningKernel // in the order of the stream
+	active []*kernelTask // in the order of the stream
 }
-
-// quantum is the most instructions of a warp's turn. Turns are random, and shorter.
-const quantum = 4096
 
 // beginKernel begins a kernel at the head of the stream.
 func (s *stream) beginKernel(c command) (task, error) {
@@ -41,80 +30,81 @@ func (s *stream) beginKernel(c command) (task, error) {
 		}
 		s.chain = &chain{before: d.Now(s.thread)}
 	}
-	t := &kernelTask{stream: s}
-	return t, t.start(c)
+	g := &grids{stream: s}
+	return g, g.start(c)
 }
 
 // start launches a kernel in the chain of the stream.
-func (t *kernelTask) start(c command) error {
-	chain, run := t.stream.chain, t.stream.device.run
-	before, prior := chain.before, chain.last
+func (g *grids) start(c command) error {
+	s, run := g.stream, g.stream.device.run
+	before, prior := s.chain.before, s.chain.last
 	if prior != nil && c.after != nil {
-		run.detector.After(t.stream.thread, c.after)
+		run.detector.After(s.thread, c.after)
 		before = before.With(c.after)
 	}
 	run.launches++
-	o := newObserver(t.stream, c.launch, run.launches, before)
+	o := newObserver(s, c.launch, run.launches, before)
 	cfg := c.launch.config()
-	cfg.Turns, cfg.Observer = run.turns(run.launches), o
+	cfg.Observer = o
 	if prior != nil {
 		o.prior = prior.observer
 		run.priors[o.launch] = prior.observer.launch
-		cfg.PriorDone = func() bool { return prior.done }
+		cfg.PriorDone = func() bool { return prior.observer.ended != nil }
 	}
 	grid, err := exec.Launch(c.launch.kernel.code, cfg)
 	if err != nil {
 		return err
 	}
-	chain.last = &runningKernel{grid: grid, observer: o}
-	t.active = append(t.active, chain.last)
+	s.launches++
+	t := &kernelTask{
+		run: run, grid: grid, observer: o, waiting: map[int][]*actor{},
+		id: actorID{rank: s.device.rank.Number, stream: s.number + 1, launch: s.launches},
+	}
+	s.chain.last, g.active, run.tasks = t, append(g.active, t), append(run.tasks, t)
+	t.admit()
 	return nil
+}
+
+// ready reports whether the stream has something to do: to end a kernel, or to begin one early.
+func (g *grids) ready() bool { return g.ended() >= 0 || g.dependent() }
+
+// ended is a kernel that has ended, or -1.
+func (g *grids) ended() int {
+	return slices.IndexFunc(g.active, func(t *kernelTask) bool { return t.done })
 }
 
 // dependent reports whether the command at the head of the stream is a kernel that may begin: it is launched early,
 // and every block of the kernel before it has launched its dependents or ended.
-func (t *kernelTask) dependent() bool {
-	s := t.stream
-	if len(s.queue) == 0 || !s.chain.last.grid.LaunchesDependents() {
+func (g *grids) dependent() bool {
+	s := g.stream
+	if len(s.queue) == 0 || s.queue[0].launch == nil || !s.queue[0].launch.shape.PDL {
 		return false
 	}
-	l := s.queue[0].launch
-	return l != nil && l.shape.PDL
+	return s.chain.last.grid.LaunchesDependents()
 }
 
-// step gives one of the kernels a turn, or begins the next one. The seed chooses among them.
-func (t *kernelTask) step() (exec.State, error) {
-	choices := len(t.active)
-	if t.dependent() {
-		choices++
-	}
-	choice := 0
-	if choices > 1 {
-		choice = t.stream.device.run.random.IntN(choices)
-		t.stream.device.run.trace.mix(uint64(choices), uint64(choice))
-	}
-	if choice == len(t.active) {
-		c := t.stream.queue[0]
-		t.stream.queue = t.stream.queue[1:]
-		return exec.Running, t.start(c)
-	}
-	return t.turn(choice)
-}
-
-func (t *kernelTask) turn(choice int) (exec.State, error) {
-	k := t.active[choice]
-	state, err := k.grid.Turn(quantum)
-	if state == exec.Done {
-		k.done = true
-		k.observer.end()
-		k.observer.run.instructions += k.grid.Stats().WarpInstructions
-		if t.active = slices.Delete(t.active, choice, choice+1); len(t.active) > 0 {
-			state = exec.Running
+// step begins the next kernel early, or ends one that has ended.
+func (g *grids) step() (exec.State, error) {
+	i := g.ended()
+	if i < 0 {
+		if !g.dependent() {
+			return exec.Idle, nil
 		}
+		c := g.stream.queue[0]
+		g.stream.queue = g.stream.queue[1:]
+		return exec.Running, g.start(c)
 	}
+	t := g.active[i]
+	g.active = slices.Delete(g.active, i, i+1)
+	err := t.finish()
 	if err != nil {
-		k.observer.noteFault(err)
-		return exec.Done, failure("running "+k.observer.kernel, cudart.ErrLaunchFailed, "%v", err)
+		for _, other := range g.active {
+			other.end(nil)
+		}
+		return exec.Done, err
 	}
-	return state, nil
+	if len(g.active) > 0 {
+		return exec.Running, nil
+	}
+	return exec.Done, nil
 }

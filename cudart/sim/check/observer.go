@@ -96,6 +96,12 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole
 		op.Bytes, elements = 2*op.Bytes, elements/2
 	}
+	if a.Kind != exec.Reads {
+		o.run.changes++
+	}
+	if a.Kind == exec.Writes {
+		o.run.progress++
+	}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
 	o.checkBounds(at, a)
 	for lanes := a.Lanes; lanes != 0; {

@@ -18,6 +18,8 @@ type stream struct {
 	task   task
 	chain  *chain // the kernel that ended last, and nothing has come behind it, or nil
 	closed bool
+	// launches counts the kernels that have begun.
+	launches int
 	lane
 }
 
@@ -45,6 +47,12 @@ func (w waiting) step() (exec.State, error) {
 
 func (s *stream) busy() bool { return s.task != nil || len(s.queue) > 0 }
 
+// hasWork reports whether the stream can take a step: the warps of a kernel take those of their kernel.
+func (s *stream) hasWork() bool {
+	g, ok := s.task.(*grids)
+	return s.busy() && (!ok || g.ready())
+}
+
 // enqueue appends work that happens after what the host has done. In a capture it is recorded instead.
 func (s *stream) enqueue(begin func(on *stream) (task, error)) error {
 	return s.add(command{begin: begin})
@@ -65,12 +73,13 @@ func (s *stream) add(c command) error {
 	return nil
 }
 
-// steps makes a random number of steps, and reports whether one of them made progress.
-func (s *stream) steps() (progress bool) {
-	for range 1 << s.device.run.random.IntN(maxBurst+1) {
+// steps makes some steps, and reports whether one of them made progress.
+func (s *stream) steps(most int) (progress bool) {
+	for range most {
 		if !s.busy() || !s.step() {
 			break
 		}
+		s.device.run.changed()
 		progress = true
 	}
 	return progress
@@ -78,7 +87,7 @@ func (s *stream) steps() (progress bool) {
 
 // step begins a command, or makes a step of the one under way. After a fault of the device, commands are dropped.
 func (s *stream) step() (progress bool) {
-	s.device.run.count()
+	s.device.run.count(stepTime)
 	if s.task == nil {
 		c := s.queue[0]
 		s.queue = s.queue[1:]

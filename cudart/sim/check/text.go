@@ -93,7 +93,8 @@ func (f Finding) rows() (rows [][]string) {
 // Reasons are the lines that say why this is a mistake, and what to do.
 func (f Finding) Reasons() (lines []string) {
 	if f.Flag != nil {
-		lines = append(lines, fmt.Sprintf("the flag between them: %s, %s", f.Flag[0].brief(f.Sides), f.Flag[1].brief(f.Sides)))
+		release, acquire := f.Flag[0].brief(f.Sides), f.Flag[1].brief(f.Sides)
+		lines = append(lines, fmt.Sprintf("the flag between them: %s, %s", release, acquire))
 	}
 	if f.Kind == Race && f.Advice == "" || f.Kind != Race && f.Where != "" {
 		lines = append(lines, f.Cause)
@@ -155,14 +156,7 @@ func (a Access) Opcode() string {
 	if a.Module == "" {
 		return a.Text
 	}
-	words := strings.Fields(a.Text)
-	for i, word := range words {
-		if i == 0 && strings.HasPrefix(word, "@") {
-			continue
-		}
-		return strings.TrimSuffix(word, ";")
-	}
-	return a.Text
+	return opcode(a.Text)
 }
 
 // Who is the rank with its warp, or with its command.
@@ -184,8 +178,8 @@ func (a Access) Place() string {
 	return a.Source
 }
 
-// columns are one side, with what its actor does: "rank 0 block 3 warp 1", "reads", "ld.global.u32", "mine.cu:12", "(PTX
-// 88)".
+// columns are one side, with what its actor does: "rank 0 block 3 warp 1 reads", "ld.global.u32", "mine.cu:12",
+// "(PTX 88)".
 func (a Access) columns(verb string) []string {
 	row := []string{a.Who()}
 	if verb != "" {

@@ -8,6 +8,7 @@
 //	detector         threads, and the order that is no access: joins, moments, fences
 //	barrier, cluster barriers, behind which threads share their past, and relaxed arrivals of a cluster
 //	message          release and acquire patterns
+//	observation      a write happens before what is behind a read that observes it
 //	shadow           the last accesses to every byte
 //	life             the begin and the end of memory, and reads of what nobody wrote
 //	finding          the report: two accesses, and why nothing orders them

@@ -7,6 +7,8 @@ type message struct {
 	writer   *Thread
 	op       *Operation
 	releases []*release
+	// observers are those of the write, without its writer.
+	observers []observer
 }
 
 // release is the first operation of a release pattern, and what its thread knew then.

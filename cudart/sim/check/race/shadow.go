@@ -43,7 +43,12 @@ type event struct {
 func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint64, elements int) {
 	d.at = m
 	if op.strong() && op.Kind != Write {
-		m.each(op, addresses, elements, func(_ uint64, cells []cell) { t.observe(cells[0].message, op) })
+		m.each(op, addresses, elements, func(_ uint64, cells []cell) {
+			t.observe(cells[0].message, op)
+			for i := range cells {
+				cells[i].message.isObserved(t, op)
+			}
+		})
 	}
 	e := &event{thread: t, time: t.time, op: op}
 	if op.Kind == Read {
@@ -70,8 +75,15 @@ func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(ad
 func (d *Detector) read(e *event, addr uint64, cells []cell) {
 	d.at.checkWritten(e, addr, cells)
 	for i := range cells {
-		d.compare(cells[i].write, e, addr)
+		d.compareWrite(&cells[i], e, addr)
 		cells[i].addRead(e)
+	}
+}
+
+// compareWrite looks for a race with the last write, unless observation orders it.
+func (d *Detector) compareWrite(c *cell, now *event, addr uint64) {
+	if c.write == nil || now.op.ReadOnly || now.op.Proxy != c.write.op.Proxy || !c.message.happensBefore(now.thread) {
+		d.compare(c.write, now, addr)
 	}
 }
 
@@ -82,7 +94,7 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, releases []*releas
 	}
 	for i := range cells {
 		c := &cells[i]
-		d.compare(c.write, e, addr)
+		d.compareWrite(c, e, addr)
 		for _, r := range c.reads {
 			d.compare(r, e, addr)
 		}
