@@ -17,6 +17,9 @@ func (c *compiler) observeMulticast(o *op) {
 	o.run = func(w *warp, o *op, mask uint32) error {
 		w.expandLanes(o.a)
 		addresses := w.regs[o.a] // before a load that overwrites them
+		if o.mem.order.strong() && w.endsBefore(&ObservedAccess{Kind: shape.Kind, Addresses: addresses}, mask) {
+			return errBeforeSync
+		}
 		if err := access(w, o, mask); err != nil {
 			return err
 		}
