@@ -135,7 +135,7 @@ func runSteps(r *Rank, text string, threads int) error {
 	params = binary.LittleEndian.AppendUint32(params, uint32(r.Number))
 	params = append(append(params, make([]byte, 128-len(params))...), tensor[:]...)
 	return errors.Join(s.Launch(k, cudart.Launch{Blocks: 1, Threads: threads}, params),
-		s.Synchronize(context.Background()))
+		s.Download(make([]byte, bytes), data), s.Synchronize(context.Background()))
 }
 
 // A mechanism is a kernel of steps that has no race, and changes to lines of it that make one.
@@ -240,6 +240,18 @@ func TestAsynchronousMechanisms(t *testing.T) {
 			{5, "@%first cp.async.bulk.global.shared::cta.bulk_group [%data], [%tile], 256;", []string{"4-5 not waited for"}},
 			{7, "", []string{"5-9 not waited for"}},
 		}},
+		"bulk store that the end of the grid waits for": {1, 32, `
+			st.shared.u32 [%word], %tid;
+			fence.proxy.async;
+			@%first cp.async.bulk.global.shared::cta.bulk_group [%data], [%tile], 128;
+			@%first cp.async.bulk.commit_group;
+			@%first cp.async.bulk.wait_group.read 0;`, []change{{2, "", []string{"1-3 wrong proxy"}}}},
+		"small copies of what the kernel has stored": {1, 32, `
+			st.shared.u32 [%row], %tid;
+			st.global.u32 [%at], %tid;
+			cp.async.cg.shared.global [%row], [%at], 16;
+			cp.async.wait_all;
+			ld.shared.u32 %a, [%row];`, []change{{4, "cp.async.commit_group;", []string{"3-5 not waited for"}}}},
 		"small copies": {1, 64, `
 			cp.async.cg.shared.global [%row], [%at], 16;
 			cp.async.commit_group;

@@ -13,11 +13,12 @@
 //	event, value       marks of streams; WriteValue and WaitValue
 //	capture, graph     recorded work, and its replays
 //	launch, grids      kernels, and those that run at once by programmatic dependent launch
+//	tensormap, multicast  maps for tensor copies, and addresses that stand for the memory of all ranks
 //	observer*, prior   what the warps of a grid do, told to package race
 //	memory, bounds     allocations, names for people, and accesses that belong to no buffer
 //	life, faults       accesses before the begin or after the end of memory, and misaligned ones
 //	uninitialized      reads of what nobody wrote
-//	report, text, notes       what was found, and how it reads
+//	report, text*, notes      what was found, and how it reads
 //
 // # Model
 //
@@ -42,6 +43,10 @@
 // the cluster: the begin and the end of a block count as writes to all of its shared memory. So do the free of an
 // allocation and, with [Config.Processes], the end of the rank that owns it: accesses of peers have to happen before.
 //
+// An asynchronous access, as a bulk copy, begins where it is issued, and ends where a thread has waited for it: by its
+// group, or by the mbarrier that it completes. The end of a grid waits for all copies. Of an mbarrier the arrivals of a
+// phase happen before what is behind a wait for it.
+//
 // An access has to lie within one buffer: a range with a name, or what of an allocation has none. What follows a named
 // range up to the next multiple of 256 bytes belongs to no buffer.
 //
@@ -53,10 +58,9 @@
 //
 // # Limits
 //
-// An instruction that is not modeled is executed and listed in [Report.Incomplete]: asynchronous and bulk copies,
-// mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix and wmma. Calls that are not modeled fail
-// with cudart.ErrNotSupported and are listed as well: tensor maps, and kernels that call malloc. A run that needs more
-// steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
+// An instruction that is not modeled is executed and listed in [Report.Incomplete]: those on tensor maps in memory, and
+// discard. Calls that are not modeled fail with cudart.ErrNotSupported and are listed as well: kernels that call malloc.
+// A run that needs more steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
@@ -65,6 +69,9 @@
 //   - uninitialized bytes that a copy reads; what it writes counts as written
 //   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect,
 //     such as a packet that is cleared after the next one has come
+//   - the reading of a tensor map by the copies that name it
+//   - whether fence.proxy.alias is between accesses to multicast addresses and others
+//   - the scopes of mbarrier instructions
 //   - races between lanes of a warp, and the other limits of package race
 //   - whether a schedule could be worse: schedules are sampled, and a clean report is no proof
 package check
