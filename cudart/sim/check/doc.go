@@ -70,7 +70,6 @@
 //   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect,
 //     such as a packet that is cleared after the next one has come
 //   - the reading of a tensor map by the copies that name it
-//   - whether fence.proxy.alias is between accesses to multicast addresses and others
 //   - the scopes of mbarrier instructions
 //   - races between lanes of a warp, and the other limits of package race
 //   - whether a schedule could be worse: schedules are sampled, and a clean report is no proof

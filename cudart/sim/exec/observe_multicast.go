@@ -6,6 +6,7 @@ import "slices"
 func (c *compiler) observeMulticast(o *op) {
 	shape := ObservedAccess{
 		Kind: Updates, Order: o.mem.order.name, Scope: o.mem.order.scope, Bytes: o.mem.size, Elements: max(1, len(o.mem.vector)),
+		Multicast: true,
 	}
 	switch {
 	case slices.Contains(c.in.Mods, "ld_reduce"):

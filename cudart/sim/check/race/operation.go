@@ -66,6 +66,7 @@ type Operation struct {
 	Bytes            uint64 // of an element, a power of two up to 256; all elements are aligned to it
 	Proxy            Proxy
 	Space            Space
+	Multicast        bool // by a multicast address
 	ReadOnly         bool // a read by .nc, of memory that nobody writes while the grid runs
 	Site             Site
 }
