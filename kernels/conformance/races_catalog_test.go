@@ -1,68 +1,66 @@
 package conformance
 
 import (
-	"context"
-	"errors"
-	"slices"
-	"strings"
+	"bytes"
 	"testing"
 
 	"gpurun/cudart/sim/check"
 	"gpurun/kernels"
+	"gpurun/kernels/allreduce"
+	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/ptx"
 )
 
-// No algorithm of the catalog has a race. Those that make bulk copies are checked in part, and the report says so.
+// No algorithm of the catalog has a race, and all of each is checked.
 func TestCatalogHasNoRace(t *testing.T) {
 	t.Parallel()
-	incomplete := []string{"allgather bulk", "broadcast bulk", "broadcast chain", "broadcast relay"}
 	for _, c := range kernels.Collectives() {
 		for _, a := range c.Algorithms {
-			if a.Needs.Multicast || a.Needs.Library != "" {
+			if a.Needs.Library != "" {
 				continue
 			}
-			calls := checkedCalls{algorithm: a, source: ptx.Source, count: 4096, calls: 3, blocks: 2}
-			for _, seed := range seeds(8, 0) {
-				r, err := newChecker(t, 3).Run(seed, func(r *check.Rank) error { return calls.repeat(r, c.Shape) })
-				if err != nil || len(r.Findings) > 0 {
-					t.Errorf("%s %s, seed %d: error %v, %v", c.Name, a.Name, seed, err, r.Findings)
-				}
-				bulk := slices.ContainsFunc(r.Incomplete, func(s string) bool { return strings.HasPrefix(s, "cp.async.bulk") })
-				if wanted := slices.Contains(incomplete, c.Name+" "+a.Name); bulk != wanted || r.Clean() == wanted {
-					t.Errorf("%s %s, seed %d: incomplete %q", c.Name, a.Name, seed, r.Incomplete)
+			calls := checkedCalls(a, 700)
+			calls.Shape = c.Shape
+			switch {
+			case c.Shape.Empty:
+				calls.Counts = []int64{0}
+				fallthrough
+			case !c.Shape.Reduces:
+				calls.Op = collective.None
+			}
+			early, replayed := calls, calls
+			early.Early, replayed.Early, replayed.Replayed, replayed.Launches = true, true, true, 1
+			for i, calls := range []checktask.Calls{calls, early, replayed} {
+				for _, seed := range seeds(8, uint64(i)) {
+					if r, err := newChecker(t, 3).Run(seed, calls.Task); err != nil || !r.Clean() {
+						t.Errorf("%s %s, early %v, replayed %v, seed %d: error %v, %v, incomplete %q", c.Name, a.Name, calls.Early,
+							calls.Replayed, seed, err, r.Findings, r.Incomplete)
+					}
 				}
 			}
 		}
 	}
 }
 
-// repeat makes calls of any collective, whose parts are small enough for the buffers.
-func (c checkedCalls) repeat(r *check.Rank, shape collective.Shape) error {
-	const count = 700 // of a part
-	comm, err := c.join(r)
-	if err != nil {
-		return err
+// Without griddepcontrol.wait, kernels that are launched early race with the ones before them.
+func TestRemovedWaitsForThePriorGridAreFound(t *testing.T) {
+	t.Parallel()
+	calls := checkedCalls(allreduce.OneShot(), 1500)
+	calls.Early = true
+	calls.Source = func(module string) ([]byte, error) {
+		text, err := ptx.Source(module)
+		return bytes.ReplaceAll(text, []byte("griddepcontrol.wait;"), nil), err
 	}
-	s, err := r.Device.NewStream()
-	if err != nil {
-		return err
-	}
-	if err := r.Meet(); err != nil {
-		return err
-	}
-	send, recv := c.layOut(r.World, &collective.Config{})
-	call := collective.Call{Send: send, Recv: recv, Count: count, DType: collective.Float, Op: collective.Sum}
-	if !shape.Reduces {
-		call.Op = collective.None
-	}
-	if shape.Empty {
-		call = barrierCall
-	}
-	for range c.calls {
-		if err := c.algorithm.Enqueue(comm, s, call); err != nil {
-			return err
+	found := map[string]int{}
+	checker := newChecker(t, 2)
+	for seed := range uint64(3) {
+		r, _ := checker.Run(seed, calls.Task)
+		for _, f := range r.Findings {
+			found[string(f.Kind)+" "+f.Cause]++
 		}
 	}
-	return errors.Join(s.Synchronize(context.Background()), comm.Err(), comm.Close())
+	if found["race "+check.PriorNotWaited] == 0 {
+		t.Errorf("found %v", found)
+	}
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"fmt"
+	"sync"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
@@ -13,13 +14,20 @@ type Config struct {
 	Ranks int
 	// SMs is how many multiprocessors a device has; 0 is 8.
 	SMs int
-	// Steps bounds a run: it is the most steps of hosts and streams. 0 is 262,144.
+	// Major is the compute capability of the devices; 0 is 10. Kernels with wgmma need 9.
+	Major int
+	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is 4,194,304.
 	Steps int
+	// Processes gives memory the life that it has where each rank is a process: an allocation begins with undefined
+	// contents, which it is a mistake to read, and ends with the task of its rank.
+	Processes bool
 }
 
-// Checker runs tasks. It keeps the kernels that it has compiled. It is not safe for concurrent use.
+// Checker runs tasks. It keeps the kernels that it has compiled. It is safe for concurrent use.
 type Checker struct {
-	cfg      Config
+	cfg Config
+
+	mu       sync.Mutex
 	programs map[source]*exec.Program
 }
 
@@ -31,25 +39,41 @@ func New(cfg Config) (*Checker, error) {
 	if cfg.Ranks < 1 {
 		return nil, fmt.Errorf("%d ranks cannot run anything; give at least 1", cfg.Ranks)
 	}
-	cfg.SMs, cfg.Steps = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<18)
+	cfg.SMs, cfg.Steps, cfg.Major = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<22), cmp.Or(cfg.Major, 10)
 	return &Checker{cfg: cfg, programs: map[source]*exec.Program{}}, nil
 }
 
-// Run runs task once for each rank under the schedule of a seed. The error joins those of the tasks; the report is
-// valid with an error, too, and tells what was found until then.
+// Run runs task once for each rank under the random schedule of a seed. The error joins those of the tasks; the report
+// is valid with an error, too, and tells what was found until then.
 func (c *Checker) Run(seed uint64, task func(*Rank) error) (*Report, error) {
-	r := newRun(c, seed)
+	return c.RunStrategy(Random, seed, task)
+}
+
+// RunStrategy is Run with a schedule of a strategy other than Exhaustive, which needs many schedules: see [Explore].
+func (c *Checker) RunStrategy(s Strategy, seed uint64, task func(*Rank) error) (*Report, error) {
+	chooses, err := s.start(seed, c.cfg.Ranks, usualLength)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.run(chooses, task)
+	report := r.report()
+	report.Seed, report.Schedule = seed, r.recorded(s, seed)
+	return report, err
+}
+
+// run runs task once for each rank, as a strategy chooses.
+func (c *Checker) run(s strategy, task func(*Rank) error) (*run, error) {
+	r := newRun(c, s)
 	for _, rank := range r.ranks {
 		rank.host.start(func() error { return task(rank) })
 	}
-	err := r.schedule()
-	return r.report(), err
+	return r, r.schedule()
 }
 
 // info describes the device of a rank.
 func (c *Checker) info(rank int) cudart.Info {
 	return cudart.Info{
-		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: 10, SMs: c.cfg.SMs,
+		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: c.cfg.Major, SMs: c.cfg.SMs,
 		TotalMemory: 1 << exec.RegionShift,
 	}
 }

@@ -11,6 +11,10 @@ type Report struct {
 	Incomplete []string
 	// Trace is a digest of all decisions of the scheduler and of all observed accesses.
 	Trace uint64
+	// Behaviour is a digest of the order of strong accesses to each word.
+	Behaviour uint64
+	// Schedule is how to run the very same again. Explore leaves it out where nothing was found.
+	Schedule *Schedule
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
 	Steps            int
 	WarpInstructions uint64
@@ -56,19 +60,24 @@ type Access struct {
 
 // Actor is who performed an access: a warp of a kernel, or a command.
 type Actor struct {
-	Rank        int
-	Kernel      string // "" for commands
-	Block, Warp int
-	Command     string // such as "stream 0"
+	Rank   int
+	Kernel string // "" for commands
+	Launch int    // of the kernel, from 1 on, among all of the run
+	// Cluster is the block's cluster in its grid. Without clusters a block is one.
+	Cluster, Block, Warp int
+	Command              string // such as "stream 0"
 }
 
 func (r *run) report() *Report {
 	report := &Report{
-		Seed: r.seed, Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
+		Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
+		Behaviour: uint64(r.trace),
 	}
 	for _, f := range r.detector.Findings() {
 		report.Findings = append(report.Findings, r.finding(&f))
 	}
+	report.Findings = append(report.Findings, r.noted.findings...)
+	report.Findings = append(report.Findings, r.found...)
 	return report
 }
 

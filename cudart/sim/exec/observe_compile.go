@@ -25,11 +25,10 @@ func (c *compiler) observe(o *op) {
 	has := func(mod string) bool { return slices.Contains(c.in.Mods, mod) }
 	switch name := c.in.Op; {
 	case slices.Contains(privateOps, name), o.warpSync:
-	case (name == "ld" || name == "st" || name == "atom" || name == "red") && !has("async") && !has("nc") && !has("const"):
+	case (name == "ld" || name == "st" || name == "atom" || name == "red") && !has("async") && !has("const"):
 		c.observeAccess(o)
 	case name == "ld" && has("const"): // no kernel writes there
-	case (name == "fence" || name == "membar") && !has("proxy") && !has("mbarrier_init") && !has(sharedOfBlock) &&
-		!has(sharedOfCluster):
+	case (name == "fence" || name == "membar") && !has("proxy") && !has("mbarrier_init"):
 		c.observeFence(o)
 	case (name == "bar" || name == "barrier") && !has("cluster"):
 		arrive := o.control
@@ -39,18 +38,20 @@ func (c *compiler) observe(o *op) {
 			}
 			return arrive(w, o, mask)
 		}
+	case name == "barrier":
+		c.observeClusterBarrier(o)
+	case name == "griddepcontrol":
+		c.observePriorGrid(o)
 	default:
-		observeUnmodeled(o)
+		c.observeAsync(o)
 	}
 }
 
-// privateOps are the instructions that touch nothing but registers, local memory and control flow. griddepcontrol
-// orders what programmatic dependent launch lets overlap; who observes grids launches them one after the other, or
-// refuses. Lanes of a warp count as one thread, so that votes and shuffles order nothing.
+// privateOps are the instructions that touch nothing but registers, local memory and control flow. Lanes of a warp count as one thread, so that votes and shuffles order nothing.
 var privateOps = []string{
 	"mov", "cvt", "cvta", "isspacep", "prmt", "shfl", "vote", "match", "activemask", "redux", "elect", "selp", "bra",
 	"brx", "call", "ret", "exit", "nanosleep", "pmevent", "trap", "brkpt", "prefetch", "prefetchu", "createpolicy",
-	"applypriority", "mma", "movmatrix", "setmaxnreg", "stacksave", "stackrestore", "alloca", "griddepcontrol",
+	"applypriority", "mma", "movmatrix", "setmaxnreg", "stacksave", "stackrestore", "alloca",
 	"addc", "subc", "madc", "bfi", "mapa", "getctarank", "add", "sub", "mad", "setp", "set", "lop3", "testp", "and", "or", "xor", "not",
 }
 
@@ -68,7 +69,7 @@ func (c *compiler) observeAccess(o *op) {
 	}
 	shape := ObservedAccess{
 		Kind: kind, Order: o.mem.order.name, Scope: o.mem.order.scope, Bytes: o.mem.size,
-		Elements: max(1, len(o.mem.vector)),
+		Elements: max(1, len(o.mem.vector)), ReadOnly: slices.Contains(c.in.Mods, "nc"),
 	}
 	if kind == Updates && shape.Order == "" {
 		shape.Order = "relaxed"
@@ -76,12 +77,15 @@ func (c *compiler) observeAccess(o *op) {
 	if o.mem.whole || kind == Updates && len(o.mem.vector) == 2 && o.mem.size == 8 { // .b128
 		shape.Bytes, shape.Elements = 16, 1
 	}
-	access := o.run
+	access, strong := o.run, shape.Order != "" && shape.Order != "weak"
 	o.run = func(w *warp, o *op, mask uint32) error {
 		w.expandLanes(o.a)
 		a, bias := shape, o.mem.bias
 		for i, base := range &w.regs[o.a] { // before a load that overwrites the address
 			a.Addresses[i] = base + bias
+		}
+		if strong && w.endsBefore(&a, mask) {
+			return errBeforeSync
 		}
 		if err := access(w, o, mask); err != nil {
 			return err

@@ -25,11 +25,49 @@ func (d *diary) Fence(at Place, order, scope string) {
 }
 
 func (d *diary) Arrive(at Place, barrier int) { d.note("warp %d arrives at %d", at.Warp, barrier) }
-func (d *diary) Unmodeled(at Place)           { d.note("unmodeled %s", at.Site.Text()) }
+func (d *diary) WaitPrior(at Place)           { d.note("warp %d waits for the prior grid", at.Warp) }
+func (d *diary) BlockBegins(at Place)         { d.note("block %d begins", at.Block) }
+func (d *diary) BlockEnds(at Place)           { d.note("block %d ends", at.Block) }
+func (d *diary) PassCluster(at Place)         { d.note("block %d warp %d passes", at.Block, at.Warp) }
+
+func (d *diary) ArriveCluster(at Place, relaxed bool) {
+	d.note("block %d warp %d arrives, relaxed %v", at.Block, at.Warp, relaxed)
+}
+
+func (d *diary) ReleaseCluster(cluster int, waiting []Place) {
+	d.note("cluster %d releases %d warps", cluster, len(waiting))
+}
+func (d *diary) Unmodeled(at Place) { d.note("unmodeled %s", at.Site.Text()) }
 
 func (d *diary) Release(block, barrier int, warps []int) {
 	d.note("block %d barrier %d releases %v", block, barrier, warps)
 }
+
+func (d *diary) Copy(at Place, c *ObservedCopy) {
+	d.note("warp %d copies: async %v, reads %d, writes %d, element %d, mbarrier %v", at.Warp, c.Async, sumOf(c.Reads),
+		sumOf(c.Writes), c.Element, c.Barrier != nil)
+}
+
+func sumOf(all []ObservedRange) (bytes uint64) {
+	for _, r := range all {
+		bytes += r.Bytes
+	}
+	return bytes
+}
+
+func (d *diary) Wait(at Place, copies []*ObservedCopy, readsAlone bool) {
+	d.note("warp %d has waited for %d copies, for their reads alone: %v", at.Warp, len(copies), readsAlone)
+}
+
+func (d *diary) Complete(b ObservedBarrier, copies []*ObservedCopy) {
+	d.note("%d copies end at mbarrier +%#x in phase %d", len(copies), b.Address&0xffff, b.Phase)
+}
+
+func (d *diary) Mbarrier(at Place, b ObservedBarrier, do MbarrierAction) {
+	d.note("warp %d does %d to mbarrier +%#x in phase %d", at.Warp, do, b.Address&0xffff, b.Phase)
+}
+
+func (d *diary) FenceProxy(at Place, space string) { d.note("warp %d proxy fence %q", at.Warp, space) }
 
 // An observer is told of accesses that others may see, of fences and barriers, and of what it is not told more about.
 func TestObserver(t *testing.T) {
@@ -46,7 +84,7 @@ func TestObserver(t *testing.T) {
 		membar.sys;
 		fence.cta;
 		bar.sync 3;
-		ld.global.nc.u32 %a, [%data];
+		discard.global.L2 [%data], 128;
 	`)))
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +104,7 @@ func TestObserver(t *testing.T) {
 		`block 0 warp 0 line 23: kind 2 "relaxed" "gpu", 1 x 4 bytes, lanes 0x3 from +0x8`,
 		"warp 0 fence acq_rel gpu", "warp 0 fence sc sys", "warp 0 fence acq_rel cta",
 		"warp 0 arrives at 3", "block 0 barrier 3 releases [0]",
-		"unmodeled ld.global.nc.u32 %a, [%data]",
+		"unmodeled discard.global.L2 [%data], 128",
 	}
 	if got := (*told)[:min(len(want), len(*told))]; !slices.Equal(got, want) {
 		t.Errorf("told %q\nwant %q", got, want)

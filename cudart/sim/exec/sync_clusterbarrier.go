@@ -71,8 +71,12 @@ func (c *cluster) complete() {
 		return
 	}
 	c.arrived, c.phase = 0, ^c.phase
+	if c.blocks[0].grid.cfg.Observer != nil {
+		c.tellRelease()
+	}
 	for _, b := range c.blocks {
 		b.grid.progress = true
+		b.wakes()
 		b.view.acquire("cluster")
 		for _, w := range b.warps {
 			for i := range w.paths[:w.others] {

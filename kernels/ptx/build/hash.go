@@ -16,7 +16,7 @@ func hash(root fs.FS, source string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("hashing %s: %w", source, err)
 	}
-	if folder := path.Dir(source); folder != "device" {
+	for folder := path.Dir(source); folder != "device" && folder != "."; folder = path.Dir(folder) {
 		own, err := fs.Glob(root, path.Join(folder, "*.cuh"))
 		if err != nil {
 			return "", fmt.Errorf("hashing %s: %w", source, err)

@@ -22,6 +22,7 @@ import (
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/examples"
+	"gpurun/kernels/examples/zoo"
 	"gpurun/kernels/ptx"
 )
 
@@ -61,11 +62,16 @@ type target struct {
 	folder  string
 	modules []collective.Module
 	shorten bool // the text, which is in the binary
+	lines   bool // name the lines of the source
 }
 
 // targets lists all folders.
 func targets() []target {
-	return []target{{"ptx", wanted(), true}, {"examples", examples.Modules(), false}}
+	return []target{
+		{folder: "ptx", modules: wanted(), shorten: true},
+		{folder: "examples", modules: examples.Modules()},
+		{folder: "examples/zoo", modules: zoo.Modules(), lines: true},
+	}
 }
 
 // run compiles all targets, where root is the folder kernels/.
@@ -179,6 +185,9 @@ func (t target) compile(root string, m collective.Module) error {
 		isa[m.Arch])
 	for _, define := range m.Defines {
 		args = append(args, "-D"+define)
+	}
+	if t.lines {
+		args = append(args, "-gline-directives-only", "-fdebug-compilation-dir=.", "-Xclang", "-fno-verbose-asm")
 	}
 	args = append(args, m.Source, "-o", "-")
 	cmd := exec.Command(compiler, args...)

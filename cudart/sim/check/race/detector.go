@@ -7,6 +7,7 @@ type Detector struct {
 	threads  int
 	findings []Finding
 	known    map[pair]int // index in findings
+	at       *Memory      // that is accessed now
 }
 
 // New makes a detector that knows no threads.
@@ -21,6 +22,7 @@ type Thread struct {
 	number int
 	time   uint32
 	known  knowledge
+	begin  vector // what happens before the thread begins
 	// fences are the last releasing fences, by scope. One is dropped when a later fence has a wider scope.
 	fences  [SystemScope + 1]*release
 	arrived knowledge // what it knew when it arrived at a barrier last
@@ -35,7 +37,9 @@ func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
 	t.known.ordered.own, t.known.anyScope.own = t.number, t.number
 	if after != nil {
 		t.known.ordered.past, t.known.anyScope.past, t.known.lost = after.ordered, after.anyScope, after.lost
+		t.begin = after.ordered
 	}
+	t.known.see(after)
 	t.tick()
 	return t
 }
@@ -56,7 +60,30 @@ func (d *Detector) Join(later, earlier *Thread) {
 type Moment struct {
 	ordered, anyScope vector
 	lost              *Edge
+	seen              [spaces]vector // by the async proxy
 }
+
+// With is what led to either of two moments.
+func (m *Moment) With(other *Moment) *Moment {
+	both := &Moment{ordered: slices.Clone(m.ordered), lost: m.lost}
+	both.ordered.join(other.ordered)
+	both.anyScope = both.ordered
+	if !m.isOne() || !other.isOne() {
+		both.anyScope = slices.Clone(m.anyScope)
+		both.anyScope.join(other.anyScope)
+	}
+	if other.lost != nil {
+		both.lost = other.lost
+	}
+	for s := range both.seen {
+		both.seen[s] = slices.Clone(m.seen[s])
+		both.seen[s].join(other.seen[s])
+	}
+	return both
+}
+
+// isOne reports whether both clocks of a moment are one.
+func (m *Moment) isOne() bool { return m.ordered.same(m.anyScope) }
 
 // Now is the place that a thread has reached.
 func (d *Detector) Now(t *Thread) *Moment {
@@ -67,9 +94,13 @@ func (d *Detector) Now(t *Thread) *Moment {
 
 // After orders all that led to a moment before all that a thread does from now on.
 func (d *Detector) After(t *Thread, m *Moment) {
-	t.known.join(&knowledge{
+	k := knowledge{
 		ordered: clock{past: m.ordered, own: t.number}, anyScope: clock{past: m.anyScope, own: t.number}, lost: m.lost,
-	})
+	}
+	for s := range k.seen {
+		k.seen[s] = clock{past: m.seen[s], own: t.number}
+	}
+	t.known.join(&k)
 }
 
 // Fence is a fence of a thread.

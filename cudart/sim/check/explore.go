@@ -1,0 +1,151 @@
+package check
+
+import (
+	"cmp"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Exploration says which schedules [Explore] runs.
+type Exploration struct {
+	// Strategies take turns: schedule i is of strategy i modulo their number. None stands for DefaultStrategies.
+	Strategies []Strategy
+	// Schedules is the most schedules that are run; 0 is 64.
+	Schedules int
+	Seed      uint64
+	// Deadline is when no further schedule begins; the zero time is never.
+	Deadline time.Time
+	// Workers is how many schedules run at the same time; 0 is as many as Go has processors. What is reported does not
+	// depend on it, unless the deadline ends the exploration.
+	Workers int
+	// ShrinkRuns is the most runs that shrink the schedule of one finding; 0 leaves schedules as they are.
+	ShrinkRuns int
+	// Progress, where it is not nil, is called after each schedule, in their order, by one goroutine at a time.
+	Progress func(Coverage)
+}
+
+// Explored is what the schedules of an exploration have found, together.
+type Explored struct {
+	Findings []Found
+	// Incomplete is what no schedule may have executed for a clean result: see Report.Incomplete.
+	Incomplete []string
+	// Err is the error of the first schedule whose task failed, and Failed that schedule.
+	Err    error
+	Failed *Schedule
+	Coverage
+	// Steps and WarpInstructions are the sums over all schedules.
+	Steps, WarpInstructions uint64
+}
+
+// Clean reports whether all schedules have checked everything, and found nothing.
+func (e *Explored) Clean() bool { return len(e.Findings)+len(e.Incomplete) == 0 && e.Err == nil }
+
+// Found is a finding of some schedules.
+type Found struct {
+	Finding
+	Schedules int       // that show it
+	Schedule  *Schedule // the first that shows it
+	// Shrunk is how many decisions Schedule had before it was shrunk; 0 if it was not.
+	Shrunk int
+}
+
+// Coverage is how much of what can happen an exploration has seen.
+type Coverage struct {
+	Schedules int // that have run
+	Planned   int // the most that will run
+	// Complete says that the strategy Exhaustive has run every schedule that differs in the order of strong accesses.
+	Complete bool
+	// Behaviours counts the different orders of strong accesses to the same words.
+	Behaviours int
+	// New tells of the last schedules, the first one first, whether the behaviour was new.
+	New []bool
+	// Pairs counts the pairs of instructions that accessed the same bytes from two threads, one of them writing.
+	// BothOrders counts those that were seen in both orders.
+	Pairs, BothOrders int
+}
+
+// Explore runs a task for each rank, under many schedules. The task runs many times, and at the same time: what it
+// shares with other runs must be safe for concurrent use. The error is that of the configuration; what tasks
+// return is in Explored.
+func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, error) {
+	c, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	e.Schedules, e.Workers = cmp.Or(e.Schedules, 64), cmp.Or(e.Workers, runtime.GOMAXPROCS(0))
+	if len(e.Strategies) == 0 {
+		e.Strategies = DefaultStrategies
+	}
+	for _, s := range e.Strategies {
+		if _, err := s.start(0, cfg.Ranks, usualLength); err != nil {
+			return nil, err
+		}
+	}
+	all := newMerge(e)
+	first := c.explored(e, 0, usualLength, task)
+	all.add(first)
+	results := make(chan result, e.Workers)
+	go c.runAll(e, max(1, first.strong), task, results)
+	waiting := map[int]result{}
+	for r := range results {
+		waiting[r.number] = r
+		for next, ok := waiting[all.Schedules]; ok; next, ok = waiting[all.Schedules] {
+			delete(waiting, next.number)
+			all.add(next)
+		}
+	}
+	c.shrinkAll(e, &all.Explored, task)
+	return &all.Explored, nil
+}
+
+// result is what the schedule of a number has shown.
+type result struct {
+	number int
+	report *Report
+	err    error
+	strong int // accesses
+}
+
+// runAll runs the schedules but for the first one, several at the same time, and closes results behind them. Length is
+// the number of strong accesses of a run, roughly.
+func (c *Checker) runAll(e Exploration, length int, task func(*Rank) error, results chan<- result) {
+	defer close(results)
+	numbers := make(chan int)
+	var workers sync.WaitGroup
+	for range e.Workers {
+		workers.Go(func() {
+			for n := range numbers {
+				results <- c.explored(e, n, length, task)
+			}
+		})
+	}
+	for n := 1; n < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)); n++ {
+		numbers <- n
+	}
+	close(numbers)
+	workers.Wait()
+}
+
+// explored runs the schedule of a number.
+func (c *Checker) explored(e Exploration, number, length int, task func(*Rank) error) result {
+	strategy, seed := e.Strategies[number%len(e.Strategies)], seedOf(e.Seed, number)
+	chooses, err := strategy.start(seed, c.cfg.Ranks, length)
+	if err != nil {
+		return result{number: number, report: &Report{}, err: err}
+	}
+	r, err := c.run(chooses, task)
+	report := r.report()
+	report.Seed = seed
+	if len(report.Findings) > 0 || err != nil {
+		report.Schedule = r.recorded(strategy, seed)
+	}
+	return result{number, report, err, r.strong}
+}
+
+// seedOf is the seed of a schedule of an exploration.
+func seedOf(seed uint64, schedule int) uint64 {
+	d := digest(seed)
+	d.mix(uint64(schedule))
+	return uint64(d)
+}

@@ -1,0 +1,75 @@
+package mutants
+
+import (
+	"bytes"
+	"slices"
+
+	"gpurun/kernels"
+	"gpurun/kernels/checktask"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/ptx"
+)
+
+// The calls of collectives: large ones in a row, since a call may disturb the next, and small after large; vectors and
+// tails. Two blocks share the work.
+var collectiveCounts = []int64{601, 40, 520}
+
+// bulkCounts are those of bulk copies by one block, which uses each of its stages of shared memory several times.
+var bulkCounts = []int64{53_001, 40}
+
+const (
+	launches = 2 // of each count
+	blocks   = 2
+	root     = 1
+)
+
+// collectives lists the kernels of all collectives, for some ranks.
+func collectives(world int) (all []*subject, err error) {
+	for _, c := range kernels.Collectives() {
+		for _, a := range c.Algorithms {
+			if a.Needs.Library != "" || a.Needs.Multicast {
+				continue
+			}
+			op := collective.None
+			if c.Shape.Reduces {
+				op = collective.Sum
+			}
+			entries := slices.Clone(a.Others)
+			if k, ok := a.Find(collective.Float, op, collective.NoEpilogue, world, 100); ok {
+				entries = append(entries, k)
+			}
+			for _, k := range entries {
+				text, err := ptx.Source(k.Module.Name)
+				if err != nil {
+					return nil, err
+				}
+				calls := checktask.Calls{
+					Algorithm: a, Shape: c.Shape, DType: collective.Float, Op: op, Root: root, Counts: collectiveCounts,
+					Launches: launches, MaxBlocks: blocks,
+				}
+				if bytes.Contains(text, []byte("cp.async.bulk")) {
+					calls.Counts, calls.MaxBlocks = bulkCounts, 1
+				}
+				if c.Shape.Empty {
+					calls.Counts = []int64{0, 0, 0}
+				}
+				all = append(all, &subject{
+					name: c.Name + " " + a.Name, world: world, module: k.Module.Name, entry: k.Entry, text: text,
+					calls: func(text []byte) (*checktask.Calls, error) { return withModule(calls, k.Module.Name, text), nil },
+				})
+			}
+		}
+	}
+	return all, nil
+}
+
+// withModule are calls with another text of a module.
+func withModule(calls checktask.Calls, module string, text []byte) *checktask.Calls {
+	calls.Source = func(name string) ([]byte, error) {
+		if name == module {
+			return text, nil
+		}
+		return ptx.Source(name)
+	}
+	return &calls
+}
