@@ -16,6 +16,10 @@ type Config struct {
 	SMs int
 	// Steps bounds a run: it is the most steps of hosts and streams. 0 is 262,144.
 	Steps int
+	// Resident is how many blocks of a grid run at once; 0 is exec.MaxResident. The others begin when blocks end.
+	Resident int
+	// Model is by which accesses are judged; the zero value is ModelHardware.
+	Model Model
 }
 
 // Checker runs tasks. It keeps the kernels that it has compiled. It is safe for concurrent use.

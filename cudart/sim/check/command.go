@@ -46,7 +46,7 @@ func (l *launch) config() exec.Config {
 	run := l.stream.device.run
 	cfg := exec.Config{
 		GridDim: l.shape.Grid(), BlockDim: l.shape.Block(), SharedBytes: l.shape.SharedBytes, Params: l.params,
-		SMs: l.stream.device.info.SMs, Memory: &run.memory, Clock: run,
+		SMs: l.stream.device.info.SMs, Resident: run.checker.cfg.Resident, Memory: &run.memory, Clock: run,
 		TensorCores: tensorcore.Of(l.stream.device.info.Major), Observer: &observer{},
 	}
 	if image := l.kernel.module.image; image != nil {
@@ -64,6 +64,7 @@ func (l *launch) begin() (task, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.watched = run.watchGrid(o.rank, run.launches, o.kernel, l.shape.Grid(), grid)
 	return &kernelTask{grid, o}, nil
 }
 
@@ -80,6 +81,8 @@ func (t *kernelTask) step() (exec.State, error) {
 	state, err := t.grid.Turn(quantum)
 	if state == exec.Done {
 		t.observer.end()
+		t.observer.run.barrierFault(t.observer.watched, err)
+		t.observer.watched.grid = nil
 		t.observer.run.instructions += t.grid.Stats().WarpInstructions
 	}
 	if err != nil {
@@ -103,6 +106,9 @@ func (s *stream) transfer(kind race.Kind, command string, at cudart.DevicePtr, n
 		}
 		op := &race.Operation{Kind: kind, Bytes: size, Site: command}
 		s.device.run.detector.Access(s.thread, &s.device.run.memory.shadow, op, []uint64{addr}, elements)
+		if kind == race.Write {
+			s.device.run.signals.command(addr, size*uint64(elements))
+		}
 		addr += size * uint64(elements)
 	}
 	s.device.run.trace.mix(uint64(kind), uint64(at), uint64(n))

@@ -19,6 +19,8 @@ type observer struct {
 	shared   map[int]*race.Memory // of blocks
 	sites    map[opKey]*race.Operation
 	address  [32]uint64
+	watched  *watchedGrid
+	arrivals arrivals
 }
 
 // opKey is all that tells two operations of a kernel apart.
@@ -32,7 +34,7 @@ func newObserver(l *launch, number int) *observer {
 	return &observer{
 		run: run, stream: s.thread, before: run.detector.Now(s.thread), rank: s.device.rank.Number, launch: number,
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
-		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
+		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{}, arrivals: arrivals{},
 	}
 }
 
@@ -83,6 +85,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	}
 	known := o.operation(at.Site, op)
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
+	o.watched.access(o.run, at, a)
 	var global, shared []uint64
 	for lane, addr := range a.Addresses {
 		switch {
@@ -124,6 +127,7 @@ func (o *observer) Fence(at exec.Place, order, scope string) {
 func (o *observer) Arrive(at exec.Place, barrier int) {
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(barrier))
 	o.run.detector.Arrive(o.barrier(at.Block, barrier), o.warp(at.Block, at.Warp))
+	o.arrivals.arrive(o.run, o.watched.doer(at.Block, at.Warp), at, barrier)
 }
 
 // Release implements exec.Observer.
@@ -133,6 +137,7 @@ func (o *observer) Release(block, barrier int, warps []int) {
 		waiting = append(waiting, o.warp(block, w))
 	}
 	o.run.detector.Release(o.barrier(block, barrier), waiting)
+	o.arrivals.release(block, barrier, warps)
 }
 
 func (o *observer) barrier(block, number int) *race.Barrier {

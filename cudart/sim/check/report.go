@@ -42,6 +42,8 @@ type Finding struct {
 	// Flag is the release and the acquire that would order two sides if their scopes were wider, if there are any.
 	Flag   *[2]Access
 	Advice string // what to do
+	// Waits are all that waits in a deadlock, and in a barrier that is never complete.
+	Waits []Wait
 	// Note is true for what the PTX memory model forbids and what current hardware does not show.
 	Note  bool
 	Count int // how often it was seen
@@ -77,6 +79,7 @@ func (r *run) report() *Report {
 	for _, f := range r.detector.Findings() {
 		report.Findings = append(report.Findings, r.finding(&f))
 	}
+	report.Findings = append(report.Findings, r.otherFindings()...)
 	return report
 }
 

@@ -29,11 +29,15 @@ type run struct {
 	trace        digest
 	instructions uint64
 	incomplete   []string
+
+	grids   []*watchedGrid // in the order in which they have begun
+	signals signals
+	others  []Finding // that are no race
 }
 
 const (
 	stepTime = 1000       // nanoseconds that a step takes
-	idleTime = 10_000_000 // and one in which nothing but polling has happened for a while
+	idleTime = 10_000_000 // and one in which nothing but polling has happened for long
 	maxIdle  = 1 << 14    // steps without progress after which nothing can go on
 	maxBurst = 5          // logarithm of the most steps that a stream makes in a row
 )
@@ -68,8 +72,8 @@ func (r *run) schedule() error {
 		switch {
 		case len(ready) == 0 && r.allEnded():
 			return r.errors()
-		case len(ready) == 0 || idle > maxIdle:
-			return errors.Join(r.stuck(), r.errors())
+		case len(ready) == 0 || idle > maxIdle || idle > 0 && r.isDeadlock(idle, len(ready)):
+			return errors.Join(r.deadlock(), r.errors())
 		case r.steps >= r.checker.cfg.Steps:
 			r.isIncomplete("the run ended after %d steps, its budget", r.steps)
 			return errors.Join(fmt.Errorf("the ranks did not end within %d steps; allow more", r.steps), r.errors())
@@ -80,7 +84,7 @@ func (r *run) schedule() error {
 		if ready[choice]() {
 			idle = 0
 		}
-		if idle > 4*len(ready) {
+		if idle > maxIdle/4 {
 			r.now += idleTime
 		}
 	}
@@ -127,32 +131,6 @@ func (r *run) errors() error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-// stuck describes a run in which nothing can go on: the first places where each kernel waits.
-func (r *run) stuck() error {
-	const most = 4 // places of a kernel
-	text := "nothing can go on:"
-	for _, rank := range r.ranks {
-		if !rank.host.ended {
-			text += fmt.Sprintf(" the host code of rank %d waits;", rank.Number)
-		}
-	}
-	for _, s := range r.streams {
-		k, ok := s.task.(*kernelTask)
-		if !ok {
-			continue
-		}
-		for i, w := range k.grid.Inspect().Warps {
-			if i == most {
-				break
-			}
-			text += fmt.Sprintf(" rank %d block %d warp %d is at line %d of %s, %s;", s.device.rank.Number, w.Block, w.Warp,
-				w.At.Line, w.At.Module, w.At.Opcode)
-		}
-	}
-	r.isIncomplete("nothing could go on")
-	return errors.New(text[:len(text)-1])
 }
 
 // isIncomplete notes once that the run did not check something.

@@ -46,6 +46,9 @@ func access(s race.Side) Access {
 
 // String is the finding as a block of lines.
 func (f Finding) String() string {
+	if f.Kind != Race {
+		return f.otherText()
+	}
 	var b strings.Builder
 	first, second := f.Sides[0], f.Sides[1]
 	fmt.Fprintf(&b, "RACE  %s, %d bytes of %s\n", relation(first.Kind, second.Kind), f.Bytes, f.Where)

@@ -24,6 +24,8 @@ type Observer interface {
 type Place struct {
 	Block, Warp int
 	Site        Site
+
+	warp *warp
 }
 
 // Site is an instruction of a kernel. Sites of one program are equal where they are the same instruction.
@@ -68,7 +70,7 @@ func IsShared(addr uint64) bool { return addr>>RegionShift == sharedWindow>>Regi
 
 // site is where the running path of a warp is.
 func (w *warp) site() Place {
-	return Place{Block: w.block.index, Warp: w.index, Site: Site{w.grid.kernel, w.current.pc}}
+	return Place{Block: w.block.index, Warp: w.index, Site: Site{w.grid.kernel, w.current.pc}, warp: w}
 }
 
 // tellRelease tells the observer which warps a barrier lets go on.
