@@ -26,6 +26,7 @@ import (
 	"gpurun/worker/rank"
 	"gpurun/worker/result"
 	"gpurun/worker/result/phases"
+	"gpurun/worker/result/trace"
 	"gpurun/worker/workload"
 )
 
@@ -80,6 +81,30 @@ func (g ranks) ceiling(t testing.TB, job workload.Job) *result.Ceiling {
 // messages does a job and returns what rank 0 reports, and every rank's error.
 func (g ranks) messages(t testing.TB, job workload.Job) ([]report.Message, []error) {
 	t.Helper()
+	all, errs := g.reports(t, job)
+	return all[0], errs
+}
+
+// timeline does a job that must not fail and returns the timeline that all ranks report.
+func (g ranks) timeline(t testing.TB, job workload.Job) (all trace.Timeline) {
+	t.Helper()
+	reports, errs := g.reports(t, job)
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	for _, messages := range reports {
+		for _, u := range updates(t, messages) {
+			if u.Timeline != nil {
+				all.Add(*u.Timeline)
+			}
+		}
+	}
+	return all
+}
+
+// reports does a job and returns what every rank reports, and its error.
+func (g ranks) reports(t testing.TB, job workload.Job) (all [][]report.Message, errs []error) {
+	t.Helper()
 	job.Timeout, job.Nodes = cmp.Or(job.Timeout, 20*time.Second), g.nodes
 	local := g.local()
 	server, err := rendezvous.Serve(rendezvous.ServerConfig{WorldSize: g.world, JoinTimeout: job.Timeout})
@@ -89,18 +114,15 @@ func (g ranks) messages(t testing.TB, job workload.Job) ([]report.Message, []err
 	defer server.Close()
 	files, stop := g.sockets(t)
 	defer stop()
-	var out bytes.Buffer
-	errs := make([]error, g.world)
+	outs := make([]bytes.Buffer, g.world)
+	errs = make([]error, g.world)
 	var wg sync.WaitGroup
 	for n := range g.world {
 		o := rank.Options{
 			Job: job, Rank: n, LocalRank: n % local, WorldSize: g.world, LocalWorldSize: local, Target: server.Target(),
 			Ordinal: n,
 			Files:   files[n], Backend: sim.New(g.world, sim.Options{}), Source: ptx.Source,
-			Reports: report.NewWriter(nopCloser{&bytes.Buffer{}}), Logger: zap.NewNop(),
-		}
-		if n == 0 {
-			o.Reports = report.NewWriter(nopCloser{&out})
+			Reports: report.NewWriter(nopCloser{&outs[n]}), Logger: zap.NewNop(),
 		}
 		// A rank of these is no process that could end; the calls of its libraries all
 		// return, also when a peer is gone meanwhile.
@@ -129,7 +151,10 @@ func (g ranks) messages(t testing.TB, job workload.Job) ([]report.Message, []err
 		})
 	}
 	wg.Wait()
-	return readMessages(t, &out), errs
+	for n := range outs {
+		all = append(all, readMessages(t, &outs[n]))
+	}
+	return all, errs
 }
 
 // local is the number of ranks on each machine.

@@ -43,12 +43,12 @@ func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *c
 			if err != nil {
 				return nil, err
 			}
-			o := plan.Options{Notify: notify(a), Skew: skew, Further: true}
+			o := plan.Options{Notify: notify(a), Skew: skew, Further: true, Trace: true}
 			p, err := plan.NewCollective(cmd.Context(), cmd.Flags(), what, o, inject)
 			if err != nil {
 				return nil, err
 			}
-			return &p.Plan, p.Judge()
+			return &p.Plan, p.Judge(p.Config.Trace)
 		}
 		return outcome.Perform(cmd.Context(), a, cmd.Flags(), "gpurun "+what.Name, planRun, show(result.NewRenderer))
 	}

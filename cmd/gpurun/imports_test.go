@@ -38,7 +38,11 @@ var importRules = []importRule{
 		"the executor does not know who runs grids, and who observes them",
 	},
 	{"gpurun/rendezvous", []string{"gpurun/rendezvous"}, "the rendezvous carries bytes and knows nothing of their use"},
-	{"gpurun/kernels", []string{"gpurun/kernels", "gpurun/cudart$"}, "kernels see devices through the interfaces alone"},
+	{
+		"gpurun/kernels",
+		[]string{"gpurun/kernels", "gpurun/cudart$", "gpurun/cudart/sim/check$"},
+		"kernels see devices through the interfaces alone",
+	},
 	{
 		"gpurun/worker",
 		[]string{"gpurun/worker", "gpurun/kernels", "gpurun/rendezvous", "gpurun/cudart$", "gpurun/cudart/symm$"},
@@ -82,9 +86,9 @@ var layers = [][]string{
 	{"exit", "suggest", "slurm", "torchrun", "foreign"},
 	{"settings", "flags", "program"},
 	{"host", "node", "outcome", "inspect", "flags/flagtest"},
-	{"session", "list", "kernelcode", "kerneldraft", "kernelshow"},
+	{"session", "list", "kernelcode", "kerneldraft", "kernelshow", "checkreport"},
 	{"plan", "doctor", "launch"},
-	{"bench", "smoke", "tune"},
+	{"bench", "smoke", "tune", "check"},
 }
 
 // libraryRule says by which packages alone a library, or a package of ours, may be
@@ -150,6 +154,11 @@ var libraryRules = []libraryRule{
 		"a backend is chosen in one place",
 	},
 	{"gpurun/cudart/sim$", []string{"gpurun/cmd/gpurun/host$"}, "a backend is chosen in one place"},
+	{
+		"gpurun/cudart/sim/check$",
+		[]string{"gpurun/kernels/checktask$", "gpurun/cmd/gpurun/check$"},
+		"tasks of the race checker are made in one place",
+	},
 }
 
 type listedPackage struct {
@@ -197,6 +206,7 @@ func TestImportRulesSayNo(t *testing.T) {
 		{"gpurun/cudart/sim/exec", []string{"gpurun/cudart/sim/check/race"}},
 		{"gpurun/rendezvous", []string{"gpurun/worker"}},
 		{"gpurun/kernels/allreduce", []string{"gpurun/cudart/driver"}},
+		{"gpurun/kernels/allreduce", []string{"gpurun/cudart/sim/check"}},
 		{"gpurun/worker/process/agent", []string{"gpurun/cudart/sim"}},
 		{"gpurun/worker", []string{"github.com/spf13/viper"}},
 		{"gpurun/worker/workload", []string{"gpurun/rendezvous"}},

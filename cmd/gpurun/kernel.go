@@ -21,12 +21,15 @@ it as one of its own algorithms.
 
 gpurun kernel FILE runs the collective that the file names. It is short for
 gpurun COLLECTIVE --algo FILE, takes the same flags behind the file, and ends with the same
-exit codes. To measure the kernel beside others: gpurun COLLECTIVE --algo FILE,auto,nccl.`
+exit codes. To measure the kernel beside others: gpurun COLLECTIVE --algo FILE,auto,nccl.
+--trace TIMELINE.json writes when each step of one call ran: its launches, fills, copies and
+barriers.`
 
 const kernelExample = `  gpurun kernel init oneshot.ptx                       draft oneshot.toml
   gpurun kernel show oneshot.toml --nproc-per-node 4   what every rank gets
   gpurun kernel oneshot.toml -d bfloat16               run and verify it
-  gpurun --nproc-per-node 4 kernel oneshot.toml -e 1M`
+  gpurun --nproc-per-node 4 kernel oneshot.toml -e 1M
+  gpurun kernel oneshot.toml -b 1M -e 1M --trace timeline.json`
 
 const kernelCommand = "kernel"
 

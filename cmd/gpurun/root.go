@@ -96,7 +96,7 @@ func commands(a *program.Invocation) []*cobra.Command {
 		all = append(all, newProductCommand(a, o))
 	}
 	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newDoctorCommand(a),
-		newSmokeCommand(a), newListCommand(a), newInspectCommand(a), newKernelCommand(a),
+		newSmokeCommand(a), newCheckCommand(a), newListCommand(a), newInspectCommand(a), newKernelCommand(a),
 		newVersionCommand(a))
 }
 

@@ -51,6 +51,9 @@ type Algorithm struct {
 	// Enqueue puts one call on the stream. It neither waits nor allocates
 	// device memory, so that the stream can be captured.
 	Enqueue func(c *Comm, s cudart.Stream, call Call) error
+	// Record is Enqueue behind a barrier of all ranks, and times the steps of the call from that on. nil: the algorithm
+	// has no steps that could be told apart.
+	Record func(c *Comm, s cudart.Stream, call Call, to *StepRecorder) error
 }
 
 // Needs says which kinds of symmetric memory an algorithm uses.

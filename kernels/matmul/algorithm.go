@@ -62,6 +62,9 @@ type Algorithm struct {
 	// later work begins; no peer then reads or writes this rank's buffers. It neither waits nor allocates device memory.
 	// Calls are never captured in graphs.
 	Enqueue func(r *Runner, call Call) error
+	// RecordSteps is Enqueue behind a barrier of all ranks, and times the steps of the call from that on. nil: the
+	// algorithm has Tiles, or no timeline.
+	RecordSteps func(r *Runner, call Call, to *collective.StepRecorder) error
 }
 
 // Check says why the algorithm cannot do a problem on any device, and what can, or
@@ -84,6 +87,9 @@ func (a *Algorithm) Check(p Problem, world int) error {
 	}
 	return nil
 }
+
+// HasTimeline reports whether a call can be recorded: its tiles and copies, or its steps.
+func (a *Algorithm) HasTimeline() bool { return a.Tiles != nil || a.RecordSteps != nil }
 
 // typeNames lists the names of the element types for which there is a kernel.
 func (a *Algorithm) typeNames() []string {

@@ -56,6 +56,7 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 		Accepts: a.accepts,
 		Prepare: a.prepare,
 		Enqueue: a.enqueue,
+		Record:  a.record,
 	}
 	a.user.algorithm = a.Algorithm
 	if d, ok := collective.ParseDType(f.Contract.Accumulate); ok {
@@ -200,13 +201,20 @@ func (a *algorithm) prepare(c *collective.Comm, s cudart.Stream, call collective
 
 // enqueue puts one call on the stream.
 func (a *algorithm) enqueue(c *collective.Comm, s cudart.Stream, call collective.Call) error {
+	return a.record(c, s, call, nil)
+}
+
+// record is enqueue with the times of the steps.
+func (a *algorithm) record(c *collective.Comm, s cudart.Stream, call collective.Call,
+	to *collective.StepRecorder,
+) error {
 	if call.Count == 0 {
 		return nil
 	}
 	if err := c.Admit(a.Algorithm, call); err != nil {
 		return err
 	}
-	return describe(a.Collective, a.Name, a.state(c).enqueue(s, a.target(c, call)))
+	return describe(a.Collective, a.Name, a.state(c).enqueue(s, a.target(c, call), to))
 }
 
 // describe names the algorithm in an error, if there is one.

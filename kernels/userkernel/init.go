@@ -1,6 +1,7 @@
 package userkernel
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -132,18 +133,19 @@ func (u *user) readFile(path kernelfile.Text, dtype string, values kernelfile.Ca
 
 // reset writes the initial values of buffers that have them before every call. The barrier before it waits until all
 // ranks have ended the call before. The one behind it keeps signals of this call from being overwritten.
-func (st *state) reset(s cudart.Stream) error {
-	met := false
+func (st *state) reset(s cudart.Stream, rec recorder) error {
+	met, line := false, 0
 	for i := range st.file.Buffers {
 		b := &st.file.Buffers[i]
 		if !b.Reset {
 			continue
 		}
 		if !met {
-			if err := barrier.Meet(st.comm, s, collective.StartBarrier); err != nil {
+			err := barrier.Meet(st.comm, s, collective.StartBarrier)
+			if err := cmp.Or(err, rec.reset(collective.BarrierStep, "barrier", b.Line)); err != nil {
 				return err
 			}
-			met = true
+			met, line = true, b.Line
 		}
 		value, ok := b.Uniform()
 		if !ok {
@@ -153,9 +155,15 @@ func (st *state) reset(s cudart.Stream) error {
 		if err := s.Fill(st.comm.Local(st.copyOf(b)), value, st.areas[b.Name].Bytes/copies(b)); err != nil {
 			return err
 		}
+		if err := rec.reset(collective.FillStep, "reset "+b.Name, b.Line); err != nil {
+			return err
+		}
 	}
 	if !met {
 		return nil
 	}
-	return barrier.Meet(st.comm, s, collective.EndBarrier)
+	if err := barrier.Meet(st.comm, s, collective.EndBarrier); err != nil {
+		return err
+	}
+	return rec.reset(collective.BarrierStep, "barrier", line)
 }

@@ -55,8 +55,9 @@ func NewProduct(f *kernelfile.File, b *kernelfile.Bundle, o *matmul.Operation) *
 	a.Prepare = func(r *matmul.Runner, call matmul.Call) error {
 		return describe(o.Name, a.Name, x.state(r.Comm).prepare(r.Main, x.target(r, call), true))
 	}
-	a.Enqueue = func(r *matmul.Runner, call matmul.Call) error {
-		return describe(o.Name, a.Name, x.state(r.Comm).enqueue(r.Main, x.target(r, call)))
+	a.Enqueue = func(r *matmul.Runner, call matmul.Call) error { return a.RecordSteps(r, call, nil) }
+	a.RecordSteps = func(r *matmul.Runner, call matmul.Call, to *collective.StepRecorder) error {
+		return describe(o.Name, a.Name, x.state(r.Comm).enqueue(r.Main, x.target(r, call), to))
 	}
 	x.user.algorithm = a
 	return a

@@ -174,17 +174,27 @@ func (st *state) setGlobals(s cudart.Stream, t target, m cudart.Module) error {
 	return nil
 }
 
-// enqueue puts the steps of a call on the stream.
-func (st *state) enqueue(s cudart.Stream, t target) error {
+// enqueue puts the steps of a call on the stream. to times them; nil: nothing does.
+func (st *state) enqueue(s cudart.Stream, t target, to *collective.StepRecorder) error {
 	steps, err := st.bind(s, t)
 	if err != nil {
 		return err
 	}
-	if err := st.reset(s); err != nil {
+	rec := recorder{StepRecorder: to, stream: s}
+	if to != nil {
+		rec.call = st.values(t)
+	}
+	if err := rec.start(st); err != nil {
+		return err
+	}
+	if err := st.reset(s, rec); err != nil {
 		return err
 	}
 	for i := range steps {
 		if err := st.run(s, &steps[i]); err != nil {
+			return err
+		}
+		if err := rec.step(&steps[i]); err != nil {
 			return err
 		}
 	}

@@ -41,6 +41,7 @@ type run struct {
 	faults     *verify.Faults
 	fastest    map[string]float64 // microseconds of the fastest case of each task, by tooSlow
 	seeds      seeds
+	recorded   bool // the call of the timeline
 }
 
 // sweep measures one case after the other, in every cycle again.
@@ -73,7 +74,10 @@ func (r *run) measureCase(ctx context.Context, c workload.Case) error {
 	if err != nil {
 		return err
 	}
-	return r.share(ctx, c, mine)
+	if err := r.share(ctx, c, mine); err != nil {
+		return err
+	}
+	return r.record(ctx, c)
 }
 
 // tooSlow reports, the same on all ranks, whether a few trial calls take longer than the job

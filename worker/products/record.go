@@ -5,13 +5,12 @@ import (
 	"context"
 	"fmt"
 
+	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
+	"gpurun/worker/measure"
 	"gpurun/worker/result"
 	"gpurun/worker/result/trace"
 )
-
-// pieceTiles is how many tiles fit into a report.
-const pieceTiles = 2048
 
 // record makes one more call, and reports when its parts ran on this rank.
 func (p *run) record(ctx context.Context, c *candidate) error {
@@ -20,6 +19,10 @@ func (p *run) record(ctx context.Context, c *candidate) error {
 	}
 	if err := p.meet(ctx, "recording", c); err != nil {
 		return err
+	}
+	if c.Algorithm.RecordSteps != nil {
+		return measure.Steps(ctx, p.Rank, workOf(c), func() error { return p.enqueue(c) },
+			func(to *collective.StepRecorder) error { return c.Algorithm.RecordSteps(p.runner, c.call, to) })
 	}
 	waiting, cancel := p.Peers.Within(ctx)
 	defer cancel()
@@ -32,12 +35,7 @@ func (p *run) record(ctx context.Context, c *candidate) error {
 		return fmt.Errorf("recording %s: the kernel noted no times of tiles", c)
 	}
 	drawn.Rank, drawn.Device = p.ID, p.Device.Info().Name
-	for _, piece := range drawn.Pieces(pieceTiles) {
-		if err := p.Status.Result(result.Update{Timeline: &piece}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return trace.Report(drawn, func(piece *trace.Rank) error { return p.Status.Result(result.Update{Timeline: piece}) })
 }
 
 // drawing is what a timeline shows of a recording. A tile is of the shard that its rows of

@@ -91,6 +91,6 @@ type Job struct {
 	Products *Products `json:"products,omitempty"`
 	// KernelFiles are the files that Algorithms name by their paths, with their code.
 	KernelFiles []*kernelfile.Bundle `json:"kernel_files,omitempty"`
-	// Record has the only case of Products recorded, in one more call, for a timeline.
+	// Record has the only call recorded, by making it once more, for a timeline: that of Products, or of a kernel file.
 	Record bool `json:"record,omitempty"`
 }

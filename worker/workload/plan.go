@@ -77,7 +77,7 @@ func (j Job) Plan(world int) (Plan, error) {
 			return p, err
 		}
 	}
-	if err := cmp.Or(j.checkSkew(world), j.checkFurther()); err != nil {
+	if err := cmp.Or(j.checkSkew(world), j.checkFurther(), p.checkRecord()); err != nil {
 		return p, err
 	}
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)

@@ -153,27 +153,3 @@ func (j Job) checkProducts(p ProductPlan, world int) error {
 	}
 	return j.checkRecord(p)
 }
-
-// checkRecord refuses to record a call if there is more than one, or if its algorithm cannot be
-// recorded.
-func (j Job) checkRecord(p ProductPlan) error {
-	if !j.Record {
-		return nil
-	}
-	if len(p.requests) != 1 {
-		return usagef("a timeline is of one call: name one algorithm, M, N, K, type and number of splits, and not %d cases",
-			len(p.requests))
-	}
-	a, ok := p.operation.Algorithm(p.requests[0].Requested)
-	if !ok || a.Tiles != nil {
-		return nil // "auto" takes one that can be recorded
-	}
-	var can []string
-	for _, a := range p.operation.Algorithms {
-		if a.Tiles != nil {
-			can = append(can, a.Name)
-		}
-	}
-	return usagef("%s %s records no times of its tiles, and so has no timeline; these have one: %s",
-		p.operation.Name, a.Name, strings.Join(can, ", "))
-}

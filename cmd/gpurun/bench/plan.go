@@ -26,7 +26,7 @@ const (
 
 // AddFlags adds the flags of a measurement.
 func AddFlags(f *pflag.FlagSet) {
-	flags.AddAllBut(f, "run-cycles", "explain", "minutes")
+	flags.AddAllBut(f, "run-cycles", "explain", "minutes", "trace")
 	f.Lookup("iters").Usage = "`number` of calls in a sample"
 	f.Lookup("cudagraph").Usage = "`0|1`: 1 replays the calls from a graph, 0 launches each"
 	f.String("rounds", "", "`number` of passes; a pass takes one sample of every algorithm")

@@ -24,6 +24,7 @@ const (
 	Timeout     = 4 // something hung
 	WorkerDied  = 5
 	Rendezvous  = 6
+	Incomplete  = 7   // gpurun check has found nothing, and has not checked everything
 	Threshold   = 99  // all verified, and slower than allowed
 	NotRunnable = 126 // as of a shell: a command that is not executable, or a folder
 	NotFound    = 127 // as of a shell: a command that is not there
@@ -129,7 +130,7 @@ func CodeOfClass(class report.Class) int {
 // Worse is the exit code that says more: of a signal, or else of wrong data, then
 // of what ended the run, then of what the machine lacks, then of a threshold.
 func Worse(a, b int) int {
-	order := []int{OK, Threshold, Environment, Rendezvous, WorkerDied, Timeout, WrongData}
+	order := []int{OK, Threshold, Incomplete, Environment, Rendezvous, WorkerDied, Timeout, WrongData}
 	severity := func(code int) int {
 		if i := slices.Index(order, code); i >= 0 {
 			return i

@@ -111,6 +111,11 @@ func list() []flag {
 				"node exporter",
 		},
 		{
+			name: "trace", need: needData,
+			usage: "write a timeline of one call to this `file`, for Perfetto or chrome://tracing: " +
+				"the steps of a kernel file, or the tiles and copies of a product of matrices",
+		},
+		{
 			name: "timing", boolean: true,
 			usage: "print on stderr how long each phase of the run took, from process start to exit; " +
 				"JSON has the phases of every rank",

@@ -9,7 +9,7 @@ import (
 // inProducts are the flags of collectives that products have as well.
 var inProducts = [...]string{
 	"iters", "warmup-iters", "datatype", "check", "timeout", "output-file", "algo", "junit", "prometheus", "timing",
-	"minutes", "p2p", "symm", "nccl-lib", "cublas-lib", "seed", "sim-seed", "sim-arch", "sim-memory", "output",
+	"minutes", "p2p", "symm", "nccl-lib", "cublas-lib", "seed", "trace", "sim-seed", "sim-arch", "sim-memory", "output",
 }
 
 // AddProduct adds the flags of products. -n is a size here, and not --iters.
@@ -32,8 +32,6 @@ func AddProduct(f *pflag.FlagSet) {
 	f.StringP("m", "m", "", "comma-separated `numbers` of rows of A, over all ranks")
 	f.StringP("n", "n", "", "comma-separated `numbers` of columns of B")
 	f.StringP("k", "k", "", "comma-separated `numbers` of columns of A, multiples of 8")
-	f.String("trace", "", "write the timeline of one call's tiles and copies to this `file`, "+
-		"for Perfetto or chrome://tracing")
 	f.String("splits-per-rank", "",
 		"comma-separated `numbers` of chunks in which a rank's rows are copied, "+
 			"for algorithms that overlap copies with the product")

@@ -40,6 +40,8 @@ type Options struct {
 	Skew    []workload.Skew // the ranks that are late on purpose
 	// Further: after the sweep, calls are verified for as long as the setting "minutes" says.
 	Further bool
+	// Trace: the setting "trace" asks for a timeline of a collective's call. Products always heed it.
+	Trace bool
 }
 
 // Plan is a job of built-in kernels that is about to run.
@@ -110,6 +112,9 @@ func (p *Plan) read(f *pflag.FlagSet, o Options, profiles [][]byte, job jobOf) (
 		p.Job.Nodes = p.Node.Count
 	}
 	p.Job.Skew = o.Skew
+	if o.Trace && p.Config.Trace != "" {
+		p.Job.Record = true
+	}
 	if o.Further {
 		p.Job.VerifyFor = time.Duration(p.Config.Minutes * float64(time.Minute))
 	}

@@ -14,6 +14,8 @@ type Config struct {
 	Ranks int
 	// SMs is how many multiprocessors a device has; 0 is 8.
 	SMs int
+	// Major is the compute capability of the devices; 0 is 10. Kernels with wgmma need 9.
+	Major int
 	// Steps bounds a run: it is the most steps of hosts and streams. 0 is 262,144.
 	Steps int
 	// Resident is how many blocks of a grid run at once; 0 is exec.MaxResident. The others begin when blocks end.
@@ -38,7 +40,7 @@ func New(cfg Config) (*Checker, error) {
 	if cfg.Ranks < 1 {
 		return nil, fmt.Errorf("%d ranks cannot run anything; give at least 1", cfg.Ranks)
 	}
-	cfg.SMs, cfg.Steps = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<18)
+	cfg.SMs, cfg.Steps, cfg.Major = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<18), cmp.Or(cfg.Major, 10)
 	return &Checker{cfg: cfg, programs: map[source]*exec.Program{}}, nil
 }
 
@@ -56,7 +58,7 @@ func (c *Checker) Run(seed uint64, task func(*Rank) error) (*Report, error) {
 // info describes the device of a rank.
 func (c *Checker) info(rank int) cudart.Info {
 	return cudart.Info{
-		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: 10, SMs: c.cfg.SMs,
+		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: c.cfg.Major, SMs: c.cfg.SMs,
 		TotalMemory: 1 << exec.RegionShift,
 	}
 }

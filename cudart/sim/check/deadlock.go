@@ -22,14 +22,16 @@ const (
 	causeHost        = "host code waits for ever"
 )
 
-// patience is how often each loop must have read the same values, so that loops which count their polls end by themselves.
+// patience is how often each loop must have read the same values, so that loops which count their polls end by
+// themselves.
 const patience = 256
 
 // Wait is who cannot go on in a deadlock: lanes of a warp, or the host code of a rank.
 type Wait struct {
 	Access
 	For string // the word, barrier or event that it waits for, such as "rank 0's signal pad at +0x40"
-	// Value is what the word holds, and Test how the code compares it, such as "value - 6 > -1"; "" if that cannot be told.
+	// Value is what the word holds, and Test how the code compares it, such as "value - 6 > -1"; "" if that cannot be
+	// told.
 	Value, Test string
 	// Writers have written the word before, in this launch or an earlier one.
 	Writers []Access
@@ -46,8 +48,8 @@ type Wait struct {
 	wanted int
 }
 
-// isStuck reports whether all that runs polls, or waits for what polls, and whether what is polled has not changed since
-// each loop was last executed as a whole.
+// isStuck reports whether all that runs polls, or waits for what polls, and whether what is polled has not changed
+// since each loop was last executed as a whole.
 func (r *run) isStuck() bool {
 	for _, rank := range r.ranks {
 		if rank.host.ready() {

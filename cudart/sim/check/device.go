@@ -101,10 +101,6 @@ func (h *hostBuffer) Free() error {
 	return h.device.free(h.region)
 }
 
-func (d *device) EncodeTensorMap(cudart.TensorMap) (m [cudart.TensorMapBytes]byte, err error) {
-	return m, d.refuse("a tensor map")
-}
-
 func (d *device) NewStream(...cudart.StreamOption) (cudart.Stream, error) {
 	if d.fault != nil {
 		return nil, d.fault

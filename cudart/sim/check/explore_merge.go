@@ -40,7 +40,7 @@ func (m *merge) add(r result) {
 
 // find adds a finding, or counts it if an earlier schedule had it.
 func (m *merge) find(f Finding, by *Schedule) {
-	key := f.key()
+	key := f.Key()
 	at, ok := m.known[key]
 	if !ok {
 		m.known[key] = len(m.Findings)
@@ -51,8 +51,8 @@ func (m *merge) find(f Finding, by *Schedule) {
 	m.Findings[at].Schedules++
 }
 
-// key is the same for findings of one kind and cause at the same instructions, in whichever order they were performed.
-func (f *Finding) key() string {
+// Key is the same for findings of one kind and cause at the same instructions, in whichever order they were performed.
+func (f *Finding) Key() string {
 	var sides []string
 	for _, s := range f.Sides {
 		sides = append(sides, fmt.Sprintf("%s:%d %s %d", s.Module, s.Line, s.Text, s.Kind))

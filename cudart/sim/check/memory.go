@@ -22,6 +22,8 @@ type region struct {
 	data []byte
 	rank int
 	host bool
+	// members are the allocations that a multicast address stands for; it has no data.
+	members []*region
 }
 
 // named is a range of memory with a name for people.
@@ -66,13 +68,13 @@ func (m *memory) Resolve(addr uint64) (exec.Region, bool) {
 	if r == nil {
 		return exec.Region{}, false
 	}
-	return exec.Region{Base: r.base, Data: r.data}, true
+	return r.view(), true
 }
 
 // bytes is the host's view of a range within one allocation.
 func (m *memory) bytes(ptr cudart.DevicePtr, n int64) ([]byte, error) {
 	r := m.find(uint64(ptr))
-	if r == nil || n < 0 || uint64(ptr)-r.base > uint64(r.size) || uint64(n) > uint64(r.size)-(uint64(ptr)-r.base) {
+	if r == nil || r.members != nil || n < 0 || uint64(ptr)-r.base > uint64(r.size) || uint64(n) > uint64(r.size)-(uint64(ptr)-r.base) {
 		return nil, failure("finding memory", cudart.ErrInvalidValue, "%d bytes at %#x are not within one allocation", n,
 			uint64(ptr))
 	}

@@ -21,6 +21,7 @@ type observer struct {
 	address  [32]uint64
 	watched  *watchedGrid
 	arrivals arrivals
+	async    asynchronous
 }
 
 // opKey is all that tells two operations of a kernel apart.
@@ -35,6 +36,7 @@ func newObserver(l *launch, number int) *observer {
 		run: run, stream: s.thread, before: run.detector.Now(s.thread), rank: s.device.rank.Number, launch: number,
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
 		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{}, arrivals: arrivals{},
+		async: newAsynchronous(),
 	}
 }
 
@@ -56,6 +58,7 @@ func (o *observer) end() {
 	for _, t := range o.order {
 		o.run.detector.Arrive(&all, t)
 	}
+	o.async.end(&all, o.run.detector)
 	o.run.detector.After(o.stream, all.Moment())
 }
 
@@ -77,7 +80,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	t := o.warp(at.Block, at.Warp)
 	op := race.Operation{
 		Kind: kinds[a.Kind], Scope: scopeOf(a.Order, a.Scope), Acquire: acquires(a.Order), Release: releases(a.Order),
-		Bytes: a.Bytes,
+		Bytes: a.Bytes, ReadOnly: a.ReadOnly,
 	}
 	elements := a.Elements
 	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole
@@ -102,7 +105,8 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 		o.run.detector.Access(t, &o.run.memory.shadow, known, global, elements)
 	}
 	if len(shared) > 0 {
-		o.run.detector.Access(t, o.sharedOf(at.Block), known, shared, elements)
+		op.Space = race.SharedSpace
+		o.run.detector.Access(t, o.sharedOf(at.Block), o.operation(at.Site, op), shared, elements)
 	}
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -20,6 +21,7 @@ type program struct {
 	threads  int                // 0 is 32
 	launches func(rank int) int // nil is 1 for all
 	resident int
+	seeds    int // 0 is 8
 	model    Model
 }
 
@@ -118,7 +120,7 @@ func (p program) run(t *testing.T) map[string]Finding {
 		t.Fatal(err)
 	}
 	found := map[string]Finding{}
-	for seed := range uint64(8) {
+	for seed := range uint64(cmp.Or(p.seeds, 8)) {
 		r, err := c.Run(seed, p.rank)
 		if err != nil && len(r.Findings) == 0 || len(r.Incomplete) > 0 && r.Incomplete[0] != "the task of rank 0 failed" &&
 			r.Incomplete[0] != "the task of rank 1 failed" {

@@ -80,6 +80,7 @@ func (r *run) report() *Report {
 		report.Findings = append(report.Findings, r.finding(&f))
 	}
 	report.Findings = append(report.Findings, r.otherFindings()...)
+	report.Findings = append(report.Findings, r.found...)
 	return report
 }
 

@@ -24,7 +24,8 @@ type stalePass struct {
 func (s *signals) passesAgain(w *signalWord, before, now *reader) {
 	by := now.signal
 	sameWait := before.known && now.known && before.wanted == now.wanted
-	if !sameWait || before.signal != by || before.by.grid == now.by.grid || !by.strong || by.by.Kernel != now.by.Kernel || by.by.grid.call >= now.by.grid.call {
+	earlier := by.by.Kernel == now.by.Kernel && by.by.grid.call < now.by.grid.call
+	if !sameWait || !earlier || !by.strong || before.signal != by || before.by.grid == now.by.grid {
 		return
 	}
 	for i := range w.passes {

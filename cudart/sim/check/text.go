@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
@@ -25,6 +26,8 @@ func (r *run) finding(f *race.Finding) Finding {
 		out.Advice = widen(out.Flag[0], out.Flag[1])
 	} else if f.Cause == race.NarrowScope {
 		out.Advice = widen(first, second)
+	} else {
+		out.Advice = adviseAsync(f, first, second)
 	}
 	return out
 }
@@ -44,24 +47,67 @@ func access(s race.Side) Access {
 	return a
 }
 
-// String is the finding as a block of lines.
+// String is the finding as a block of lines: what and where, the sides, the last one first, and why.
 func (f Finding) String() string {
-	if f.Kind != Race {
-		return f.otherText()
+	if len(f.Waits) > 0 {
+		return f.waitsText()
 	}
 	var b strings.Builder
-	first, second := f.Sides[0], f.Sides[1]
-	fmt.Fprintf(&b, "RACE  %s, %d bytes of %s\n", relation(first.Kind, second.Kind), f.Bytes, f.Where)
-	fmt.Fprintf(&b, "  first   %v\n  then    %v\n", first, second)
-	if f.Flag != nil {
-		fmt.Fprintf(&b, "  the flag between them:\n  release %v\n  acquire %v\n", f.Flag[0], f.Flag[1])
+	b.WriteString(f.Headline() + "\n")
+	for _, row := range align(f.rows()) {
+		b.WriteString("  " + row + "\n")
 	}
-	fmt.Fprintf(&b, "  %s\n", f.Cause)
-	if f.Advice != "" {
-		fmt.Fprintf(&b, "  %s\n", f.Advice)
+	for _, line := range f.Reasons() {
+		b.WriteString("  " + line + "\n")
 	}
 	return b.String()
 }
+
+// Headline says what was found, and where.
+func (f Finding) Headline() string {
+	kind := strings.ToUpper(strings.ReplaceAll(string(f.Kind), "-", " "))
+	if f.Kind == Race && len(f.Sides) == 2 {
+		return fmt.Sprintf("%s  %s, %d bytes of %s", kind, relation(f.Sides[0].Kind, f.Sides[1].Kind), f.Bytes, f.Where)
+	}
+	if f.Where == "" {
+		return kind + "  " + f.Cause
+	}
+	return kind + "  " + f.Where
+}
+
+// rows are the sides, in columns.
+func (f Finding) rows() (rows [][]string) {
+	for i := len(f.Sides) - 1; i >= 0; i-- {
+		verb := f.Sides[i].Kind.String()
+		switch {
+		case f.Kind != Race:
+			verb = ""
+		case i < len(f.Sides)-1:
+			verb = past[f.Sides[i].Kind]
+		}
+		rows = append(rows, f.Sides[i].columns(verb))
+	}
+	return rows
+}
+
+// Reasons are the lines that say why this is a mistake, and what to do.
+func (f Finding) Reasons() (lines []string) {
+	if f.Flag != nil {
+		lines = append(lines, fmt.Sprintf("the flag between them: %s, %s", f.Flag[0].brief(f.Sides), f.Flag[1].brief(f.Sides)))
+	}
+	if f.Kind == Race && f.Advice == "" || f.Kind != Race && f.Where != "" {
+		lines = append(lines, f.Cause)
+	}
+	if f.Advice != "" {
+		lines = append(lines, f.Advice)
+	}
+	if f.Note {
+		lines = append(lines, "a note: current GPUs do not show this, and PTX does not promise that")
+	}
+	return lines
+}
+
+var past = map[race.Kind]string{race.Read: "read", race.Write: "wrote", race.Update: "updated", race.Fence: "fenced"}
 
 // relation names a race by what happened last.
 func relation(first, second race.Kind) string {
@@ -69,29 +115,133 @@ func relation(first, second race.Kind) string {
 	return names[second] + " after " + names[first]
 }
 
-// widen says which scopes are too narrow for two accesses.
+// widen says which scopes are too narrow for two accesses, and which instructions have wider ones.
 func widen(a, b Access) string {
 	need, where := race.GPUScope, "another block"
 	if a.Rank != b.Rank {
 		need, where = race.SystemScope, "another GPU"
 	}
-	var narrow []string
+	var narrow, wide []string
 	for _, x := range []Access{a, b} {
-		if name := "." + x.Scope.String(); x.Scope < need && (len(narrow) == 0 || narrow[0] != name) {
+		if x.Scope >= need {
+			continue
+		}
+		if name := "." + x.Scope.String(); len(narrow) == 0 || narrow[0] != name {
 			narrow = append(narrow, name)
 		}
+		if use := x.widened(need); len(wide) == 0 || wide[0] != use {
+			wide = append(wide, use)
+		}
 	}
-	return fmt.Sprintf("%s does not reach %s: use .%s", strings.Join(narrow, " and "), where, need)
+	return fmt.Sprintf("%s does not reach %s: use %s", strings.Join(narrow, " and "), where, strings.Join(wide, " and "))
 }
 
-// String is one side: "rank 0 block 3 warp 1 reads   ld.global.u32 ...   mine.cu:12 (PTX 88)".
-func (a Access) String() string {
+// widened is the beginning of the instruction, up to its scope, with another scope.
+func (a Access) widened(scope race.Scope) string {
+	parts := strings.Split(a.Opcode(), ".")
+	for i, part := range parts {
+		if s, ok := scopes[part]; ok && s == a.Scope {
+			return strings.Join(append(parts[:i:i], scope.String()), ".")
+		}
+	}
+	return "." + scope.String()
+}
+
+// Opcode is the instruction without its guard and its operands, or the command.
+func (a Access) Opcode() string {
+	if a.Module == "" {
+		return a.Text
+	}
+	words := strings.Fields(a.Text)
+	for i, word := range words {
+		if i == 0 && strings.HasPrefix(word, "@") {
+			continue
+		}
+		return strings.TrimSuffix(word, ";")
+	}
+	return a.Text
+}
+
+// Who is the rank with its warp, or with its command.
+func (a Access) Who() string {
 	if a.Kernel == "" {
-		return fmt.Sprintf("rank %d %s %s   %s", a.Rank, a.Command, a.Kind, a.Text)
+		return strings.TrimSpace(fmt.Sprintf("rank %d %s", a.Rank, a.Command))
 	}
-	at := fmt.Sprintf("%s:%d", a.Module, a.Line)
+	return fmt.Sprintf("rank %d block %d warp %d", a.Rank, a.Block, a.Warp)
+}
+
+// Place is the line of the source, or else of the PTX; "" for commands.
+func (a Access) Place() string {
+	switch {
+	case a.Module == "":
+		return ""
+	case a.Source == "":
+		return fmt.Sprintf("%s:%d", a.Module, a.Line)
+	}
+	return a.Source
+}
+
+// columns are one side, with what its actor does: "rank 0 block 3 warp 1", "reads", "ld.global.u32", "mine.cu:12", "(PTX
+// 88)".
+func (a Access) columns(verb string) []string {
+	row := []string{a.Who()}
+	if verb != "" {
+		row[0] += " " + verb
+	}
+	row = append(row, a.Opcode())
+	if place := a.Place(); place != "" {
+		row = append(row, place)
+	}
 	if a.Source != "" {
-		at = fmt.Sprintf("%s (%s)", a.Source, at)
+		row = append(row, fmt.Sprintf("(PTX %d)", a.Line))
 	}
-	return fmt.Sprintf("rank %d block %d warp %d %s   %s   %s", a.Rank, a.Block, a.Warp, a.Kind, a.Text, at)
+	return row
+}
+
+// brief is an access among the sides of a finding: "rank 2 st.release.gpu :75", or with the file where that is another.
+func (a Access) brief(sides []Access) string {
+	place := a.Place()
+	file, line, _ := cutLast(place, ":")
+	for _, s := range sides {
+		if other, _, ok := cutLast(s.Place(), ":"); ok && other == file {
+			place = ":" + line
+		}
+	}
+	return strings.TrimSpace(fmt.Sprintf("rank %d %s %s", a.Rank, a.Opcode(), place))
+}
+
+func cutLast(s, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(s, separator)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(separator):], true
+}
+
+// String is one side: "rank 0 block 3 warp 1 reads   ld.global.u32   mine.cu:12   (PTX 88)".
+func (a Access) String() string { return align([][]string{a.columns(a.Kind.String())})[0] }
+
+// align joins the columns of rows, each as wide as its widest cell.
+func align(rows [][]string) (lines []string) {
+	const gap = 3
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			b.WriteString(cell)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]+gap-utf8.RuneCountInString(cell)))
+			}
+		}
+		lines = append(lines, b.String())
+	}
+	return lines
 }

@@ -151,7 +151,8 @@ func (g *waitGraph) cycle(f *Finding) bool {
 	for _, i := range append(best, best[0]) {
 		text = append(text, g.waits[i].name())
 	}
-	f.Advice = strings.Join(text, " waits for ") + ": write one of the words before the wait"
+	chain := text[0] + " waits for " + strings.Join(text[1:], ", which waits for ")
+	f.Advice = chain + ": write one of the words before the wait"
 	return true
 }
 

@@ -18,7 +18,7 @@ func (w *Wait) String() string {
 	if w.Kernel == "" {
 		return w.name() + " waits: " + w.For
 	}
-	text := fmt.Sprintf("%s waits for %s", w.Access.place(), w.For)
+	text := fmt.Sprintf("%s waits at %s, %s, for %s", w.name(), w.Place(), w.Opcode(), w.For)
 	if w.Value != "" {
 		text += ", which is " + w.Value
 	}
@@ -26,15 +26,6 @@ func (w *Wait) String() string {
 		text += fmt.Sprintf(" (tested: %s)", w.Test)
 	}
 	return text
-}
-
-// place is an access without what it does.
-func (a Access) place() string {
-	at := fmt.Sprintf("%s:%d", a.Module, a.Line)
-	if a.Source != "" {
-		at = fmt.Sprintf("%s (%s)", a.Source, at)
-	}
-	return fmt.Sprintf("rank %d block %d warp %d at %s, %s,", a.Rank, a.Block, a.Warp, at, a.Text)
 }
 
 // lines are the first waits, for an error.
@@ -50,11 +41,11 @@ func (g *waitGraph) lines() []string {
 	return all
 }
 
-// deadlockText is a finding with its graph: a line for each wait, and who could end it.
-func (f *Finding) deadlockText() string {
+// waitsText is a finding with its graph: a line for each wait, and who could end it.
+func (f *Finding) waitsText() string {
 	const most = 24
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n", strings.ToUpper(string(f.Kind)), f.Cause)
+	b.WriteString(f.Headline() + "\n")
 	for i := range f.Waits {
 		if i == most {
 			fmt.Fprintf(&b, "  and %d more\n", len(f.Waits)-most)
@@ -63,12 +54,12 @@ func (f *Finding) deadlockText() string {
 		w := &f.Waits[i]
 		fmt.Fprintf(&b, "  %v\n", w)
 		for _, writer := range w.Writers {
-			fmt.Fprintf(&b, "    written by %v\n", writer)
+			fmt.Fprintf(&b, "    written by %s at %s, %s\n", writer.Who(), writer.Place(), writer.Opcode())
 		}
 		fmt.Fprintf(&b, "    %s\n", f.endersText(w))
 	}
-	if f.Advice != "" {
-		fmt.Fprintf(&b, "  %s\n", f.Advice)
+	for _, line := range f.Reasons() {
+		fmt.Fprintf(&b, "  %s\n", line)
 	}
 	return b.String()
 }

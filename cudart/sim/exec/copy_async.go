@@ -177,12 +177,13 @@ func (w *warp) resolve(l *linear, dst, src *endpoint, lane int) error {
 	if err != nil {
 		return err
 	}
-	l.late = dst.space == ptx.Global
+	l.to, l.late = to, dst.space == ptx.Global
 	if l.dst, err = w.writableAt(to, l.bytes+l.zeroes, l.alignment, lane); err != nil || l.bytes == 0 {
 		return err
 	}
 	from, err := src.at(w, lane)
 	if err == nil {
+		l.from = from
 		l.src, err = w.rangeAt(from, l.bytes, l.alignment, lane)
 	}
 	return err

@@ -15,6 +15,7 @@ type box struct {
 // which is at p.
 type part struct {
 	p        unsafe.Pointer
+	addr     uint64 // of p
 	from, to uint64
 }
 
@@ -48,7 +49,8 @@ func (w *warp) boxParts(m *tensorMap, k *tensorInst, lane int) ([]part, error) {
 			p.to = (p.to + storeUnit - 1) / storeUnit * storeUnit
 		}
 		var err error
-		if p.p, err = w.rangeAt(at+uint64(max(0, corner[0]))*m.element, p.to-p.from, 1, lane); err != nil {
+		p.addr = at + uint64(max(0, corner[0]))*m.element
+		if p.p, err = w.rangeAt(p.addr, p.to-p.from, 1, lane); err != nil {
 			return nil, err
 		}
 	}

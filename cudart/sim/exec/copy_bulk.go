@@ -121,7 +121,7 @@ func (w *warp) startBulk(k *bulkInst, lane int) error {
 	}
 	return w.eachTarget(k, lane, size, func(to uint64) (copier, error) {
 		dst, err := w.writableAt(to, size, 16, lane)
-		return k.copier(linear{dst: dst, src: src, bytes: size}), err
+		return k.copier(linear{dst: dst, src: src, to: to, from: from, bytes: size}), err
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 // asyncStore is what st.async and red.async do in the shared memory of a block of the cluster.
 type asyncStore struct {
 	dst    unsafe.Pointer
+	to     uint64 // its generic address
 	size   uint64 // of an element
 	values []uint64
 	fn     update // nil for a store
@@ -86,6 +87,7 @@ func (w *warp) startStore(s asyncStore, slots []int32, to, mbarrier *endpoint, l
 			rankOf(addr), rankOf(barrier))
 	}
 	bytes := s.size * uint64(len(slots))
+	s.to = addr
 	if s.dst, err = w.writableAt(addr, bytes, bytes, lane); err != nil {
 		return err
 	}

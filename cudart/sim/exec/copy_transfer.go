@@ -16,6 +16,7 @@ type transfer struct {
 	acquiredAt uint64         // the acquiredAt of the block's view when the copy began, with disorder
 	fetched    bool
 	done       bool
+	observed   *ObservedCopy // nil in programs that are not observed
 }
 
 // copier is the two halves of a copy. A thread may wait for the first one alone.
@@ -52,6 +53,7 @@ func (t *transfer) perform() {
 // linear is a copy from one range of memory to another.
 type linear struct {
 	dst, src  unsafe.Pointer
+	to, from  uint64 // their generic addresses
 	bytes     uint64 // read
 	zeroes    uint64 // written behind them; both together are a multiple of 4
 	alignment uint64

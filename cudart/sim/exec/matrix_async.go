@@ -37,6 +37,8 @@ type asyncState struct {
 	fenced  []lanes // what the kernel's async registers may hold; nil without a fence yet
 	issued  int     // multiplications
 	commits []int   // how many had been issued when each group was committed that is not waited for
+	// observed are the last ones that were issued, in observed programs.
+	observed []*ObservedCopy
 }
 
 // warpgroupBarrierID is the barrier of paths that wait for the other warps of the first warpgroup;

@@ -79,6 +79,7 @@ func (c *compiler) wmmaMove(o *op, what string, address int) (m *wmmaMove, regis
 	if space == ptx.Param || space == ptx.Const || space == ptx.Local {
 		c.fail("wmma is for shared and global memory")
 	}
+	c.moved = m
 	return m, registers
 }
 

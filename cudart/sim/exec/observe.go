@@ -18,6 +18,7 @@ type Observer interface {
 	// Unmodeled is called at an instruction that may access or order memory in a way that the other methods do not
 	// describe.
 	Unmodeled(at Place)
+	AsyncObserver
 }
 
 // Place is where a warp is.
@@ -59,6 +60,7 @@ type ObservedAccess struct {
 	Order, Scope string // as the instruction has them; "" where it has none
 	Bytes        uint64 // of an element
 	Elements     int    // one behind the other, for each lane
+	ReadOnly     bool   // a load by .nc
 	Lanes        uint32
 	Addresses    lanes // generic, of the lanes that access memory
 }

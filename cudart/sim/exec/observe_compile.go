@@ -25,11 +25,10 @@ func (c *compiler) observe(o *op) {
 	has := func(mod string) bool { return slices.Contains(c.in.Mods, mod) }
 	switch name := c.in.Op; {
 	case slices.Contains(privateOps, name), o.warpSync:
-	case (name == "ld" || name == "st" || name == "atom" || name == "red") && !has("async") && !has("nc") && !has("const"):
+	case (name == "ld" || name == "st" || name == "atom" || name == "red") && !has("async") && !has("const"):
 		c.observeAccess(o)
 	case name == "ld" && has("const"): // no kernel writes there
-	case (name == "fence" || name == "membar") && !has("proxy") && !has("mbarrier_init") && !has(sharedOfBlock) &&
-		!has(sharedOfCluster):
+	case (name == "fence" || name == "membar") && !has("proxy") && !has("mbarrier_init"):
 		c.observeFence(o)
 	case (name == "bar" || name == "barrier") && !has("cluster"):
 		arrive := o.control
@@ -40,7 +39,7 @@ func (c *compiler) observe(o *op) {
 			return arrive(w, o, mask)
 		}
 	default:
-		observeUnmodeled(o)
+		c.observeAsync(o)
 	}
 }
 
@@ -68,7 +67,7 @@ func (c *compiler) observeAccess(o *op) {
 	}
 	shape := ObservedAccess{
 		Kind: kind, Order: o.mem.order.name, Scope: o.mem.order.scope, Bytes: o.mem.size,
-		Elements: max(1, len(o.mem.vector)),
+		Elements: max(1, len(o.mem.vector)), ReadOnly: slices.Contains(c.in.Mods, "nc"),
 	}
 	if kind == Updates && shape.Order == "" {
 		shape.Order = "relaxed"

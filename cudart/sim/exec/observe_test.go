@@ -31,6 +31,32 @@ func (d *diary) Release(block, barrier int, warps []int) {
 	d.note("block %d barrier %d releases %v", block, barrier, warps)
 }
 
+func (d *diary) Copy(at Place, c *ObservedCopy) {
+	d.note("warp %d copies: async %v, reads %d, writes %d, element %d, mbarrier %v", at.Warp, c.Async, sumOf(c.Reads),
+		sumOf(c.Writes), c.Element, c.Barrier != nil)
+}
+
+func sumOf(all []ObservedRange) (bytes uint64) {
+	for _, r := range all {
+		bytes += r.Bytes
+	}
+	return bytes
+}
+
+func (d *diary) Wait(at Place, copies []*ObservedCopy, readsAlone bool) {
+	d.note("warp %d has waited for %d copies, for their reads alone: %v", at.Warp, len(copies), readsAlone)
+}
+
+func (d *diary) Complete(b ObservedBarrier, copies []*ObservedCopy) {
+	d.note("%d copies end at mbarrier +%#x in phase %d", len(copies), b.Address&0xffff, b.Phase)
+}
+
+func (d *diary) Mbarrier(at Place, b ObservedBarrier, do MbarrierAction) {
+	d.note("warp %d does %d to mbarrier +%#x in phase %d", at.Warp, do, b.Address&0xffff, b.Phase)
+}
+
+func (d *diary) FenceProxy(at Place, space string) { d.note("warp %d proxy fence %q", at.Warp, space) }
+
 // An observer is told of accesses that others may see, of fences and barriers, and of what it is not told more about.
 func TestObserver(t *testing.T) {
 	p, err := LoadObserved(parseText(t, kernel(`
@@ -46,7 +72,7 @@ func TestObserver(t *testing.T) {
 		membar.sys;
 		fence.cta;
 		bar.sync 3;
-		ld.global.nc.u32 %a, [%data];
+		discard.global.L2 [%data], 128;
 	`)))
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +92,7 @@ func TestObserver(t *testing.T) {
 		`block 0 warp 0 line 23: kind 2 "relaxed" "gpu", 1 x 4 bytes, lanes 0x3 from +0x8`,
 		"warp 0 fence acq_rel gpu", "warp 0 fence sc sys", "warp 0 fence acq_rel cta",
 		"warp 0 arrives at 3", "block 0 barrier 3 releases [0]",
-		"unmodeled ld.global.nc.u32 %a, [%data]",
+		"unmodeled discard.global.L2 [%data], 128",
 	}
 	if got := (*told)[:min(len(want), len(*told))]; !slices.Equal(got, want) {
 		t.Errorf("told %q\nwant %q", got, want)

@@ -2,18 +2,35 @@ package trace
 
 import "slices"
 
-// Pieces cuts a rank's timeline into pieces of at most that many tiles, and as many
-// copies, so that each fits into a message of bounded size. [Timeline.Add] joins them.
+// pieceTiles is how many tiles fit into a message.
+const pieceTiles = 2048
+
+// Report sends a rank's timeline in pieces.
+func Report(r Rank, send func(piece *Rank) error) error {
+	for _, piece := range r.Pieces(pieceTiles) {
+		if err := send(&piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pieces cuts a rank's timeline into pieces of at most that many tiles, and as many copies and
+// steps, so that each fits into a message of bounded size. [Timeline.Add] joins them.
 func (r Rank) Pieces(most int) []Rank {
 	var all []Rank
 	tiles, copies := slices.Collect(slices.Chunk(r.Tiles, most)), slices.Collect(slices.Chunk(r.Copies, most))
-	for i := range max(len(tiles), len(copies), 1) {
+	steps := slices.Collect(slices.Chunk(r.Steps, most))
+	for i := range max(len(tiles), len(copies), len(steps), 1) {
 		piece := Rank{Rank: r.Rank, Device: r.Device, Met: r.Met}
 		if i < len(tiles) {
 			piece.Tiles = tiles[i]
 		}
 		if i < len(copies) {
 			piece.Copies = copies[i]
+		}
+		if i < len(steps) {
+			piece.Steps = steps[i]
 		}
 		all = append(all, piece)
 	}
@@ -29,4 +46,5 @@ func (t *Timeline) Add(piece Rank) {
 	}
 	r := &t.Ranks[at]
 	r.Tiles, r.Copies = append(r.Tiles, piece.Tiles...), append(r.Copies, piece.Copies...)
+	r.Steps = append(r.Steps, piece.Steps...)
 }

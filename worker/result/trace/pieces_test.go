@@ -23,10 +23,14 @@ func TestPieces(t *testing.T) {
 			for n := range rapid.IntRange(0, 9).Draw(t, "copies") {
 				r.Copies = append(r.Copies, Copy{Chunk: n})
 			}
+			for n := range rapid.IntRange(0, 9).Draw(t, "steps") {
+				r.Steps = append(r.Steps, Step{Line: n})
+			}
 			want.Ranks = append(want.Ranks, r)
 			for _, piece := range r.Pieces(most) {
-				if len(piece.Tiles) > most || len(piece.Copies) > most {
-					t.Fatalf("%d tiles and %d copies in a piece of %d", len(piece.Tiles), len(piece.Copies), most)
+				if len(piece.Tiles) > most || len(piece.Copies) > most || len(piece.Steps) > most {
+					t.Fatalf("%d tiles, %d copies and %d steps in a piece of %d", len(piece.Tiles), len(piece.Copies),
+						len(piece.Steps), most)
 				}
 			}
 			queues = append(queues, r.Pieces(most))

@@ -1,10 +1,11 @@
-// Package trace writes timelines of products that overlap with communication as Chrome
-// trace events, for chrome://tracing and Perfetto.
+// Package trace writes timelines of products that overlap with communication, and of calls of
+// kernel files, as Chrome trace events, for chrome://tracing and Perfetto.
 //
-// Each rank is a process of the trace. Its threads are the streams of copies, with a slice
-// for each chunk, and the blocks of the kernel, with a slice for each tile and one for
-// each wait before it. The format is that of the document "Trace Event Format":
-// complete events (ph X) and metadata (ph M), times in microseconds.
+// Each rank is a process of the trace. For a product its threads are the streams of copies, with
+// a slice for each chunk, and the blocks of the kernel, with a slice for each tile and one for
+// each wait before it. For a kernel file it has one thread, with a slice for each step. The
+// format is that of the document "Trace Event Format": complete events (ph X) and metadata
+// (ph M), times in microseconds.
 //
 // Recording costs the timed calls nothing: a timeline is of one more call, made after them.
 //
@@ -29,10 +30,11 @@ type Timeline struct {
 type Rank struct {
 	Rank   int    `json:"rank"`
 	Device string `json:"device"`
-	// Met is when the rank left the barrier before the call.
+	// Met is when the rank left the barrier before the call. It is 0 for Steps, which count from there.
 	Met    int64  `json:"met"`
 	Tiles  []Tile `json:"tiles"`
 	Copies []Copy `json:"copies"`
+	Steps  []Step `json:"steps,omitempty"`
 }
 
 // Tile is a part of the result. The block began to wait for the tile's operands at Wait,
@@ -66,8 +68,11 @@ type Copy struct {
 // Check returns an error for a timeline with times that are missing or out of order.
 func (t Timeline) Check() error {
 	for _, r := range t.Ranks {
-		if r.Met <= 0 {
+		if r.Met <= 0 && len(r.Steps) == 0 {
 			return fmt.Errorf("drawing a timeline: rank %d did not report when it left the barrier", r.Rank)
+		}
+		if err := r.checkSteps(); err != nil {
+			return err
 		}
 		for _, tile := range r.Tiles {
 			if tile.Wait > tile.Begin || tile.Begin > tile.End {

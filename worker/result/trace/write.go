@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 )
 
@@ -53,12 +54,7 @@ func Write(w io.Writer, t Timeline) error {
 	}
 	out := writer{to: bufio.NewWriter(w), separator: "\n"}
 	out.raw(`{"displayTimeUnit":"ns","otherData":`)
-	out.json(map[string]string{
-		"title": t.Title,
-		"clocks": "each rank's times are of its GPU's %globaltimer, whose steps may be as coarse as 1 us, " +
-			"and count from when it left a barrier of all ranks: ranks are aligned within a few us; " +
-			"copies are timed by events, from the same barrier on",
-	})
+	out.json(map[string]string{"title": t.Title, "clocks": t.clocks()})
 	out.raw(`,"traceEvents":[`)
 	for _, r := range t.Ranks {
 		out.rank(r)
@@ -71,6 +67,17 @@ func Write(w io.Writer, t Timeline) error {
 		return fmt.Errorf("writing a timeline: %w", out.err)
 	}
 	return nil
+}
+
+// clocks says what the times are of.
+func (t Timeline) clocks() string {
+	if slices.ContainsFunc(t.Ranks, func(r Rank) bool { return len(r.Steps) > 0 }) {
+		return "each rank's times are of events on its stream, between the steps, and count from when it left a barrier of " +
+			"all ranks: ranks are aligned within a few us"
+	}
+	return "each rank's times are of its GPU's %globaltimer, whose steps may be as coarse as 1 us, " +
+		"and count from when it left a barrier of all ranks: ranks are aligned within a few us; " +
+		"copies are timed by events, from the same barrier on"
 }
 
 // writer remembers the first error.
@@ -106,6 +113,7 @@ func (w *writer) rank(r Rank) {
 	w.event(label{"process_sort_index", "M", r.Rank, 0, map[string]any{"sort_index": r.Rank}})
 	w.copies(r)
 	w.tiles(r)
+	w.steps(r)
 }
 
 // copies writes the copies from the peers, and that of the own shard.

@@ -8,11 +8,18 @@ type Barrier struct {
 	split bool   // a thread has arrived whose two clocks differ
 	last  knowledge
 	some  bool // last is of a thread that has arrived: threads of a block often share their past
+	seen  [spaces]clock
 }
 
 // Arrive adds what a thread has done.
 func (d *Detector) Arrive(b *Barrier, t *Thread) {
-	k := &t.known
+	b.add(&t.known)
+	t.arrived = t.known
+	t.tick()
+}
+
+// add adds what a thread knows, which it may share with the one that was added before.
+func (b *Barrier) add(k *knowledge) {
 	if !b.split && !k.isOne() {
 		b.split, b.known.anyScope = true, slices.Clone(b.known.ordered)
 	}
@@ -22,15 +29,26 @@ func (d *Detector) Arrive(b *Barrier, t *Thread) {
 			b.known.anyScope.join(k.anyScope.past)
 		}
 	}
-	b.known.ordered.raise(t.number, t.time)
-	if b.split {
-		b.known.anyScope.raise(t.number, t.time)
-	}
+	b.raise(k.ordered.own, k.ordered.time)
 	if k.lost != nil {
 		b.known.lost = k.lost
 	}
-	b.last, b.some, t.arrived = *k, true, *k
-	t.tick()
+	if b.some {
+		for s := range b.seen {
+			b.seen[s].join(&k.seen[s])
+		}
+	} else {
+		b.seen = k.seen
+	}
+	b.last, b.some = *k, true
+}
+
+// raise adds what a thread has done up to a time.
+func (b *Barrier) raise(thread int, time uint32) {
+	b.known.ordered.raise(thread, time)
+	if b.split {
+		b.known.anyScope.raise(thread, time)
+	}
 }
 
 // Moment is what the threads that have arrived have done. No other thread arrives after that.
@@ -38,6 +56,9 @@ func (b *Barrier) Moment() *Moment {
 	m := b.known
 	if !b.split {
 		m.anyScope = m.ordered
+	}
+	for s := range b.seen {
+		m.seen[s] = b.seen[s].vector()
 	}
 	return &m
 }
@@ -49,6 +70,9 @@ func (d *Detector) Release(b *Barrier, waiting []*Thread) {
 	for _, t := range waiting {
 		if t.known.sharesPast(&t.arrived) {
 			t.known.ordered.past, t.known.anyScope.past, t.known.lost = m.ordered, m.anyScope, m.lost
+			for s := range t.known.seen {
+				t.known.seen[s].past = m.seen[s]
+			}
 		} else {
 			d.After(t, m)
 		}

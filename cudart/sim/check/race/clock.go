@@ -47,7 +47,7 @@ type clock struct {
 
 func (c *clock) at(thread int) uint32 {
 	if thread == c.own {
-		return c.time
+		return max(c.time, c.past.at(thread))
 	}
 	return c.past.at(thread)
 }
@@ -84,6 +84,8 @@ type knowledge struct {
 	ordered  clock // by the memory model
 	anyScope clock // as if every scope were .sys; never earlier than ordered
 	lost     *Edge // the last edge that only anyScope has, or nil
+	// seen is what asynchronous accesses see: what happens before a proxy fence that happens before this place.
+	seen [spaces]clock
 }
 
 // isOne reports whether both clocks are one, as they are while no scope is too narrow.
@@ -91,7 +93,7 @@ func (k *knowledge) isOne() bool { return k.ordered.past.same(k.anyScope.past) }
 
 // sharesPast reports whether two threads have the same past.
 func (k *knowledge) sharesPast(other *knowledge) bool {
-	return k.ordered.past.same(other.ordered.past) && k.anyScope.past.same(other.anyScope.past)
+	return k.ordered.past.same(other.ordered.past) && k.anyScope.past.same(other.anyScope.past) && k.sharesSeen(other)
 }
 
 // join adds what another thread knows.
@@ -105,5 +107,8 @@ func (k *knowledge) join(other *knowledge) {
 	}
 	if other.lost != nil {
 		k.lost = other.lost
+	}
+	for s := range k.seen {
+		k.seen[s].join(&other.seen[s])
 	}
 }

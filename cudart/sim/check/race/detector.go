@@ -21,6 +21,7 @@ type Thread struct {
 	number int
 	time   uint32
 	known  knowledge
+	begin  vector // what happens before the thread begins
 	// fences are the last releasing fences, by scope. One is dropped when a later fence has a wider scope.
 	fences  [SystemScope + 1]*release
 	arrived knowledge // what it knew when it arrived at a barrier last
@@ -35,7 +36,9 @@ func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
 	t.known.ordered.own, t.known.anyScope.own = t.number, t.number
 	if after != nil {
 		t.known.ordered.past, t.known.anyScope.past, t.known.lost = after.ordered, after.anyScope, after.lost
+		t.begin = after.ordered
 	}
+	t.known.see(after)
 	t.tick()
 	return t
 }
@@ -56,6 +59,7 @@ func (d *Detector) Join(later, earlier *Thread) {
 type Moment struct {
 	ordered, anyScope vector
 	lost              *Edge
+	seen              [spaces]vector // by the async proxy
 }
 
 // Now is the place that a thread has reached.
@@ -67,9 +71,13 @@ func (d *Detector) Now(t *Thread) *Moment {
 
 // After orders all that led to a moment before all that a thread does from now on.
 func (d *Detector) After(t *Thread, m *Moment) {
-	t.known.join(&knowledge{
+	k := knowledge{
 		ordered: clock{past: m.ordered, own: t.number}, anyScope: clock{past: m.anyScope, own: t.number}, lost: m.lost,
-	})
+	}
+	for s := range k.seen {
+		k.seen[s] = clock{past: m.seen[s], own: t.number}
+	}
+	t.known.join(&k)
 }
 
 // Fence is a fence of a thread.

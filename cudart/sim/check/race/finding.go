@@ -8,9 +8,14 @@ const (
 	NoOrder        Cause = iota // nothing orders them
 	NarrowScope                 // they would be ordered, or morally strong, if all scopes were .sys
 	PartialOverlap              // both are strong, and have different bytes
+	WrongProxy                  // they are ordered, and no proxy fence is between them
+	NotWaitedFor                // the first is asynchronous, and its end was not waited for
+	ReadByNC                    // they are ordered, and the second reads by .nc what was written while its grid runs
 )
 
-var causeNames = [...]string{"nothing orders them", "a scope is too narrow", "they overlap in part"}
+var causeNames = [...]string{
+	"nothing orders them", "a scope is too narrow", "they overlap in part", "wrong proxy", "not waited for", "read by .nc",
+}
 
 func (c Cause) String() string { return causeNames[c] }
 
@@ -41,21 +46,18 @@ type pair struct {
 
 // compare looks for a race of a new access with one that was recorded.
 func (d *Detector) compare(old, now *event, addr uint64) {
-	if old == nil || old.thread == now.thread || old.time <= now.thread.known.ordered.at(old.thread.number) ||
-		morallyStrong(old.thread, old.op, now.thread, now.op) {
+	if old == nil || old.thread == now.thread && !now.op.ReadOnly || morallyStrong(old.thread, old.op, now.thread, now.op) {
+		return
+	}
+	cause, race := whyUnordered(old, now)
+	if !race {
 		return
 	}
 	f := Finding{
-		First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op}, Address: addr, Count: 1,
+		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op}, Address: addr, Count: 1,
 	}
-	bothStrong := old.op.strong() && now.op.strong()
-	switch {
-	case bothStrong && old.op.Bytes != now.op.Bytes:
-		f.Cause = PartialOverlap
-	case bothStrong:
-		f.Cause = NarrowScope
-	case old.time <= now.thread.known.anyScope.at(old.thread.number):
-		f.Cause, f.Flag = NarrowScope, now.thread.known.lost
+	if cause == NarrowScope && !old.meets(now) {
+		f.Flag = now.thread.known.lost
 	}
 	key := pair{old.op.Site, now.op.Site, old.op.Kind, now.op.Kind, f.Cause}
 	if at, ok := d.known[key]; ok {
@@ -64,4 +66,29 @@ func (d *Detector) compare(old, now *event, addr uint64) {
 	}
 	d.known[key] = len(d.findings)
 	d.findings = append(d.findings, f)
+}
+
+// meets reports whether two accesses would be morally strong if they had the same bytes and wide scopes.
+func (e *event) meets(now *event) bool { return e.op.strong() && now.op.strong() && e.op.Proxy == now.op.Proxy }
+
+// whyUnordered says whether two accesses are unordered, and why.
+func whyUnordered(old, now *event) (cause Cause, race bool) {
+	known := &now.thread.known
+	writes := old.op.Kind != Read
+	switch ordered := old.time <= known.ordered.at(old.thread.number); {
+	case ordered && writes && now.op.ReadOnly && old.time > now.thread.begin.at(old.thread.number):
+		return ReadByNC, true
+	case ordered && writes && old.op.Proxy == Generic && now.op.Proxy == Async &&
+		old.time > known.seen[now.op.Space].at(old.thread.number):
+		return WrongProxy, true
+	case ordered:
+		return 0, false
+	case old.thread.wasBegunBefore(now.thread):
+		return NotWaitedFor, true
+	case old.meets(now) && old.op.Bytes != now.op.Bytes:
+		return PartialOverlap, true
+	case old.meets(now), old.time <= known.anyScope.at(old.thread.number):
+		return NarrowScope, true
+	}
+	return NoOrder, true
 }

@@ -88,5 +88,5 @@ func (t *Thread) acquire(o observation, op *Operation) bool {
 // morallyStrong reports whether two strong accesses to the same bytes are in each other's scope.
 func morallyStrong(a *Thread, opA *Operation, b *Thread, opB *Operation) bool {
 	return opA.strong() && opB.strong() && opA.Bytes == opB.Bytes && opA.Scope.reaches(a.place, b.place) &&
-		opB.Scope.reaches(b.place, a.place)
+		opB.Scope.reaches(b.place, a.place) && (opA.Proxy == opB.Proxy || opA.Space == BarrierSpace)
 }

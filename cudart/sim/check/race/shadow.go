@@ -84,10 +84,12 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, releases []*releas
 	}
 }
 
-// addRead keeps one read of each thread and strength.
+// addRead keeps one read of each thread, strength and proxy. Of copies whose ends are told in order, the last stands for
+// all.
 func (c *cell) addRead(e *event) {
 	for i, r := range c.reads {
-		if r.thread == e.thread && r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes {
+		if r.thread.number == e.thread.number && r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes &&
+			r.op.Proxy == e.op.Proxy {
 			c.reads[i] = e
 			return
 		}

@@ -1,0 +1,206 @@
+package check
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gpurun/cmd/gpurun/checkreport"
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/program"
+	engine "gpurun/cudart/sim/check"
+	"gpurun/kernels/collective"
+)
+
+// merge joins what explorations have found: each finding once.
+type merge struct {
+	plan       *Plan
+	result     checkreport.Report
+	known      map[string]int // index in found
+	found      []merged
+	incomplete []string
+}
+
+// merged is a finding of some cases.
+type merged struct {
+	engine.Found
+	request request
+	name    string // of the first case
+}
+
+func newMerge(p *Plan, a *program.Invocation) *merge {
+	m := &merge{plan: p, known: map[string]int{}}
+	m.result = checkreport.Report{
+		Schema: checkreport.Schema, Version: program.Version(), Command: a.Args, Seed: p.options.Seed,
+	}
+	for _, c := range p.cases {
+		m.result.Cases = append(m.result.Cases, c.report())
+	}
+	m.incomplete = slices.Clone(p.leftOut)
+	return m
+}
+
+// add adds what an exploration of a case has found.
+func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Duration) {
+	r := &m.result.Cases[number]
+	r.Schedules += e.Coverage.Schedules
+	r.Behaviours += e.Behaviours
+	r.Pairs, r.BothOrders = max(r.Pairs, e.Pairs), max(r.BothOrders, e.BothOrders)
+	r.Seconds += took.Seconds()
+	incomplete := e.Incomplete
+	if e.Err != nil {
+		incomplete = append(slices.Clone(incomplete), reason(e.Err))
+	}
+	for _, text := range incomplete {
+		r.Incomplete = appendOnce(r.Incomplete, text)
+		m.incomplete = appendOnce(m.incomplete, r.Algorithm+": "+text)
+	}
+	for _, f := range e.Findings {
+		at := m.find(f, c, r.Name())
+		r.Findings = appendOnce(r.Findings, at)
+	}
+}
+
+// reason is why a task failed, in one line.
+func reason(err error) string {
+	var late *collective.TimeoutError
+	if errors.As(err, &late) {
+		return late.Error()
+	}
+	first, _, _ := strings.Cut(err.Error(), "\n")
+	return first
+}
+
+// find adds a finding, or counts it if another case had it.
+func (m *merge) find(f engine.Found, c plannedCase, name string) (at int) {
+	key := f.Key()
+	at, ok := m.known[key]
+	if !ok {
+		at = len(m.found)
+		m.known[key] = at
+		m.found = append(m.found, merged{Found: f, request: c.command, name: name})
+		return at
+	}
+	m.found[at].Count += f.Count
+	m.found[at].Schedules += f.Schedules
+	return at
+}
+
+// report is what was found, without what is suppressed.
+func (m *merge) report() checkreport.Report {
+	r := m.result
+	places := make([]int, len(m.found)) // in the report's findings, or -1
+	for i, f := range m.found {
+		out := m.describe(f)
+		if reason, ok := m.plan.suppressions.match(&f.Finding); ok {
+			r.Suppressed = append(r.Suppressed, checkreport.Suppressed{Finding: out, Reason: reason})
+			places[i] = -1
+			continue
+		}
+		places[i] = len(r.Findings)
+		r.Findings = append(r.Findings, out)
+	}
+	for i := range r.Cases {
+		var kept []int
+		for _, at := range r.Cases[i].Findings {
+			if places[at] >= 0 {
+				kept = append(kept, places[at])
+			}
+		}
+		r.Cases[i].Findings = kept
+	}
+	r.UnusedSuppressions = m.plan.suppressions.unused()
+	r.Incomplete = m.incomplete
+	r.Verdict, r.ExitCode = verdict(r)
+	return r
+}
+
+// verdict is what the findings amount to, and the exit code.
+func verdict(r checkreport.Report) (string, int) {
+	deadlocks := 0
+	for _, f := range r.Findings {
+		if f.Kind == string(deadlock) {
+			deadlocks++
+		}
+	}
+	switch {
+	case len(r.Findings) > deadlocks:
+		return checkreport.Findings, exit.WrongData
+	case deadlocks > 0:
+		return checkreport.Deadlock, exit.Timeout
+	case len(r.Incomplete) > 0:
+		return checkreport.Incomplete, exit.Incomplete
+	}
+	return checkreport.Clean, exit.OK
+}
+
+const deadlock engine.Kind = "deadlock"
+
+// describe is a finding for the report, with paths relative to the working directory.
+func (m *merge) describe(f merged) checkreport.Finding {
+	for i := range f.Sides {
+		shorten(&f.Sides[i])
+	}
+	out := checkreport.Finding{
+		Kind: string(f.Kind), Cause: f.Cause, Where: f.Where, Bytes: f.Bytes, Advice: f.Advice, Note: f.Note, Count: f.Count,
+		Schedules: f.Schedules, Case: f.name,
+	}
+	for _, s := range f.Sides {
+		out.Sides = append(out.Sides, side(s))
+	}
+	if f.Flag != nil {
+		for i := range f.Flag {
+			shorten(&f.Flag[i])
+			out.Flag = append(out.Flag, side(f.Flag[i]))
+		}
+	}
+	out.Text = strings.Split(strings.TrimSuffix(f.Finding.String(), "\n"), "\n")
+	if f.Schedule != nil {
+		out.Seed, out.Shrunk = f.Schedule.Seed, f.Shrunk
+	}
+	return out
+}
+
+func side(a engine.Access) checkreport.Side {
+	return checkreport.Side{
+		Rank: a.Rank, Kernel: a.Kernel, Block: a.Block, Warp: a.Warp, Command: a.Command, Action: a.Kind.String(),
+		Instruction: a.Text, Module: a.Module, Line: a.Line, Source: a.Source,
+	}
+}
+
+// shorten makes absolute paths below the working directory relative.
+func shorten(a *engine.Access) {
+	a.Module, a.Source = relative(a.Module), relative(a.Source)
+}
+
+func relative(path string) string {
+	if !filepath.IsAbs(path) {
+		return path
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		return path
+	}
+	if short, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(short) {
+		return short
+	}
+	return path
+}
+
+// schedule is the schedule of a finding with what it runs, for its file.
+func (f merged) schedule() (*engine.Schedule, error) {
+	if f.Schedule == nil {
+		return nil, fmt.Errorf("the finding has no schedule")
+	}
+	command, err := json.Marshal(f.request)
+	if err != nil {
+		return nil, err
+	}
+	s := *f.Schedule
+	s.Version, s.Command = program.Version(), command
+	return &s, nil
+}

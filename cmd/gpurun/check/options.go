@@ -1,0 +1,220 @@
+// Package check runs algorithms under the race checker: all ranks in this process, under many schedules.
+//
+// The files:
+//
+//	options    the flags
+//	plan       which cases there are: algorithms, types, numbers of ranks
+//	files      cases of kernel files
+//	run        one exploration after the other
+//	merge      findings of all cases, each once
+//	suppress   the file of findings that are accepted
+//	replay     one schedule again
+//	progress   how far it is, on stderr
+//	write      the files of the results
+package check
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
+	engine "gpurun/cudart/sim/check"
+	"gpurun/kernels/collective"
+)
+
+// Options are the flags.
+type Options struct {
+	ranks, sizes, strategy, algo, dtype, op string
+	minutes                                 float64
+
+	Launches, Schedules, Blocks, Root int
+	Seed                              uint64
+	Unaligned                         bool
+	JSON, SARIF, JUnit, Suppressions  string
+	Replay, Save                      string
+
+	Ranks      []int
+	Sizes      []int64 // bytes of the larger of a rank's buffers
+	Strategies []engine.Strategy
+	Algorithms []string
+	DTypes     []collective.DType // none: float, or those of a kernel file
+	Ops        []collective.Op    // likewise
+	compile    bool
+	changed    func(flag string) bool
+}
+
+// Bounds of the flags.
+const (
+	mostSchedules = 1 << 20
+	mostLaunches  = 64
+	mostMinutes   = 31 * 24 * 60
+)
+
+// fewSchedules is how many schedules a case has when everything is checked, and usualSchedules when one collective is.
+const (
+	fewSchedules   = 8
+	usualSchedules = 64
+)
+
+// defaultSizes are in bytes: an odd number of floats, an even number, and more than one block takes at a time.
+const defaultSizes = "1004,4K,24580"
+
+// Add adds the flags.
+func (o *Options) Add(f *pflag.FlagSet) {
+	f.StringVar(&o.ranks, "ranks", "2,3,4", "comma-separated `numbers` of ranks")
+	f.StringVar(&o.sizes, "sizes", defaultSizes, "comma-separated `sizes` of calls: bytes of the larger of a rank's buffers")
+	f.IntVar(&o.Launches, "launches", 3, "`number` of calls of each size, one behind the other")
+	f.IntVar(&o.Schedules, "schedules", 0, fmt.Sprintf("`number` of schedules of each algorithm and number of ranks "+
+		"(default %d, and %d without a collective)", usualSchedules, fewSchedules))
+	f.Float64Var(&o.minutes, "minutes", 0, "go on with further schedules for this `number` of minutes")
+	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
+	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
+		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")
+	f.IntVar(&o.Blocks, "max-blocks", 2, "limit every grid to this number of `blocks`")
+	f.StringVar(&o.algo, "algo", "", "comma-separated `algorithms`, or paths of kernel files; default: all of gpurun's own")
+	f.StringVarP(&o.dtype, "datatype", "d", "", "comma-separated element `types` (default float, or a kernel file's first)")
+	f.StringVarP(&o.op, "op", "o", "", "comma-separated reduction `operations` (default sum, or a kernel file's first)")
+	f.IntVarP(&o.Root, "root", "r", 0, "`rank` that is the source or the destination of the data")
+	f.BoolVarP(&o.Unaligned, "unaligned", "u", false, "end parts at any element")
+	f.StringVar(&o.JSON, "json", "", "write the results as JSON to this `file`")
+	f.StringVar(&o.SARIF, "sarif", "", "write the findings as SARIF 2.1.0 to this `file`, for code scanning")
+	f.StringVar(&o.JUnit, "junit", "", "write the results as JUnit XML to this `file`")
+	f.StringVar(&o.Suppressions, "suppressions", "", "TOML `file` with findings that are accepted, each with its reason")
+	f.StringVar(&o.Replay, "replay", "", "run the schedule of this `file` again, and nothing else")
+	f.StringVar(&o.Save, "save", ".", "`folder` for the schedules of findings; empty: they are not written")
+	flags.AddCompile(f)
+}
+
+// withReplay are the flags that mean something beside --replay: what is run is in its file.
+var withReplay = []string{"replay", "json", "sarif", "junit", "suppressions", "compile"}
+
+// Read checks the flags.
+func (o *Options) Read(f *pflag.FlagSet) (err error) {
+	o.changed, o.compile = f.Changed, flags.MayCompile(f)
+	if o.changed("replay") {
+		f.Visit(func(x *pflag.Flag) {
+			if err == nil && !slices.Contains(withReplay, x.Name) {
+				err = exit.Usagef("--%s: with --replay, the file says what runs", x.Name)
+			}
+		})
+		return err
+	}
+	for _, n := range []struct {
+		flag        string
+		value       int
+		least, most int
+	}{
+		{"launches", o.Launches, 1, mostLaunches},
+		{"schedules", o.Schedules, 0, mostSchedules},
+		{"max-blocks", o.Blocks, 1, collective.MaxBlocks},
+		{"root", o.Root, 0, collective.MaxRanks - 1},
+	} {
+		if n.value < n.least || n.value > n.most || o.changed("schedules") && o.Schedules == 0 {
+			return exit.Usagef("--%s: %d is not between %d and %d", n.flag, n.value, max(n.least, 1), n.most)
+		}
+	}
+	if !(o.minutes >= 0 && o.minutes <= mostMinutes) {
+		return exit.Usagef("--minutes: %v is not between 0 and %d", o.minutes, mostMinutes)
+	}
+	return errors.Join(o.readRanks(), o.readSizes(), o.readStrategies(), o.readCalls())
+}
+
+// Duration is how long further schedules run.
+func (o *Options) Duration() time.Duration { return time.Duration(o.minutes * float64(time.Minute)) }
+
+func (o *Options) readRanks() error {
+	for _, word := range words(o.ranks) {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > collective.MaxRanks {
+			return exit.Usagef("--ranks: %q is not a number between 1 and %d", word, collective.MaxRanks)
+		}
+		o.Ranks = appendOnce(o.Ranks, n)
+	}
+	if len(o.Ranks) == 0 {
+		return exit.Usagef("--ranks: no number is given; write for example 2,3,4")
+	}
+	return nil
+}
+
+func (o *Options) readSizes() error {
+	for _, word := range words(o.sizes) {
+		var size settings.ByteSize
+		if err := size.UnmarshalText([]byte(word)); err != nil {
+			return exit.Usagef("--sizes: %w", err)
+		}
+		o.Sizes = appendOnce(o.Sizes, int64(size))
+	}
+	if len(o.Sizes) == 0 {
+		return exit.Usagef("--sizes: no size is given; write for example %s", defaultSizes)
+	}
+	return nil
+}
+
+func (o *Options) readStrategies() error {
+	for _, word := range words(o.strategy) {
+		s, err := engine.ParseStrategy(word)
+		if err != nil {
+			return &exit.UsageError{Err: fmt.Errorf("--strategy: %w", suggest.Unknown("strategy", word, strategyNames()))}
+		}
+		o.Strategies = append(o.Strategies, s)
+	}
+	return nil
+}
+
+// readCalls reads the types and the operations of calls.
+func (o *Options) readCalls() error {
+	o.Algorithms = words(o.algo)
+	if o.dtype == settings.All {
+		o.DTypes = collective.DTypes()
+	} else {
+		for _, word := range words(o.dtype) {
+			d, ok := collective.ParseDType(word)
+			if !ok {
+				return exit.Usagef("--datatype: %q is no element type", word)
+			}
+			o.DTypes = append(o.DTypes, d)
+		}
+	}
+	if o.op == settings.All {
+		o.Ops = collective.Ops()
+		return nil
+	}
+	for _, word := range words(o.op) {
+		op, ok := collective.ParseOp(word)
+		if !ok {
+			return exit.Usagef("--op: %q is no reduction operation", word)
+		}
+		o.Ops = append(o.Ops, op)
+	}
+	return nil
+}
+
+func strategyNames() []string { return namesOf(engine.Strategies) }
+
+func namesOf(all []engine.Strategy) (names []string) {
+	for _, s := range all {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// words splits a list at its commas.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' })
+}
+
+func appendOnce[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}

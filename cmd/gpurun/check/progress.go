@@ -1,0 +1,95 @@
+package check
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/term"
+
+	engine "gpurun/cudart/sim/check"
+)
+
+// progress says how far the check is: on a terminal in its last line, and elsewhere by a line every ten seconds.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	width    int
+	begun    time.Time
+	due      time.Time
+	shown    bool
+	total    int // schedules
+	done     int // of the cases before
+}
+
+const (
+	terminalInterval = 100 * time.Millisecond
+	lineInterval     = 10 * time.Second
+)
+
+func newProgress(w io.Writer, total int) *progress {
+	p := &progress{out: w, total: total, width: 80, begun: time.Now()}
+	if file, ok := w.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(file.Fd())) {
+		p.terminal = true
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			p.width = width
+		}
+	}
+	p.due = p.begun.Add(p.interval())
+	return p
+}
+
+func (p *progress) interval() time.Duration {
+	if p.terminal {
+		return terminalInterval
+	}
+	return lineInterval
+}
+
+// of shows the coverage of a case.
+func (p *progress) of(number int, c plannedCase, m *merge) func(engine.Coverage) {
+	name := m.result.Cases[number].Name()
+	return func(cover engine.Coverage) {
+		now := time.Now()
+		if now.Before(p.due) {
+			return
+		}
+		p.due = now.Add(p.interval())
+		p.show(p.line(name, cover, now), len(m.found))
+	}
+}
+
+// line is the text of one moment.
+func (p *progress) line(name string, c engine.Coverage, now time.Time) string {
+	done := p.done + c.Schedules
+	text := fmt.Sprintf("gpurun: %s: %d of %d schedules, %d behaviours, %d of %d pairs in both orders", name, done, p.total,
+		c.Behaviours, c.BothOrders, c.Pairs)
+	if done > 0 && done < p.total {
+		left := now.Sub(p.begun) * time.Duration(p.total-done) / time.Duration(done)
+		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	}
+	return text
+}
+
+func (p *progress) show(line string, findings int) {
+	if findings > 0 {
+		line += fmt.Sprintf(", %d found", findings)
+	}
+	if !p.terminal {
+		fmt.Fprintln(p.out, line)
+		return
+	}
+	if text := []rune(line); len(text) >= p.width {
+		line = string(text[:p.width-1])
+	}
+	fmt.Fprintf(p.out, "\r%s\x1b[K", line)
+	p.shown = true
+}
+
+// clear removes the line of the terminal.
+func (p *progress) clear() {
+	if p.shown {
+		io.WriteString(p.out, "\r\x1b[K")
+		p.shown = false
+	}
+}

@@ -1,0 +1,79 @@
+package check
+
+import (
+	"context"
+	"time"
+
+	"gpurun/cmd/gpurun/checkreport"
+	"gpurun/cmd/gpurun/program"
+	engine "gpurun/cudart/sim/check"
+)
+
+// Run explores the schedules of all cases, once, and again until the time of --minutes is over.
+func (p *Plan) Run(ctx context.Context, a *program.Invocation) (checkreport.Report, error) {
+	m := newMerge(p, a)
+	progress := newProgress(a.Err, len(p.cases)*p.schedules)
+	defer progress.clear()
+	end := time.Now().Add(p.options.Duration())
+	for round := uint64(0); round == 0 || time.Now().Before(end); round++ {
+		for i, c := range p.cases {
+			if round > 0 && !time.Now().Before(end) {
+				break
+			}
+			if err := p.explore(ctx, m, i, c, round, progress); err != nil {
+				return checkreport.Report{}, err
+			}
+		}
+	}
+	progress.clear()
+	return m.report(), nil
+}
+
+// explore explores a case: half of its schedules out of place, and the others in place.
+func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase, round uint64, progress *progress) error {
+	places := c.places()
+	for i, inPlace := range places {
+		k := c.calls
+		k.InPlace = inPlace
+		e := engine.Exploration{
+			Strategies: p.options.Strategies, Seed: p.options.Seed + round, ShrinkRuns: shrinkRuns,
+			Schedules: (p.schedules + len(places) - 1 - i) / len(places),
+			Progress:  progress.of(number, c, m),
+		}
+		if e.Schedules == 0 {
+			continue
+		}
+		begun := time.Now()
+		found, err := explore(ctx, c.config(), e, k.Task)
+		if err != nil {
+			return err
+		}
+		c.command.InPlace = inPlace
+		m.add(number, c, found, time.Since(begun))
+		progress.done += found.Coverage.Schedules
+	}
+	return nil
+}
+
+// shrinkRuns bounds the runs that make the schedule of a finding shorter.
+const shrinkRuns = 200
+
+// explore runs an exploration, until the context ends. What still runs then ends with the process.
+func explore(ctx context.Context, cfg engine.Config, e engine.Exploration, task func(*engine.Rank) error,
+) (*engine.Explored, error) {
+	type result struct {
+		found *engine.Explored
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		found, err := engine.Explore(cfg, e, task)
+		done <- result{found, err}
+	}()
+	select {
+	case r := <-done:
+		return r.found, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,130 @@
+package checkreport
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"gpurun/cmd/gpurun/suggest"
+)
+
+// Write writes the report for people: a row for each algorithm, the findings, and the verdict.
+func Write(w io.Writer, r Report) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ALGORITHM\tRANKS\tSIZES\tSCHEDULES\tBEHAVIOURS\tPAIRS\tIN BOTH ORDERS\tFOUND")
+	for _, row := range rowsOf(r.Cases) {
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", row.name, strings.Join(row.ranks, ","), row.sizes, row.schedules,
+			row.behaviours, row.pairs, row.bothOrders, row.found())
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(f.Text, "\n"))
+		fmt.Fprintf(w, "  %s\n", f.provenance())
+	}
+	if len(r.Incomplete) > 0 {
+		fmt.Fprintf(w, "\nnot checked:\n")
+		for _, line := range r.Incomplete {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
+	}
+	if len(r.Suppressed) > 0 {
+		fmt.Fprintf(w, "\n%s:\n", suggest.Count(len(r.Suppressed), "finding is suppressed", "findings are suppressed"))
+		for _, s := range r.Suppressed {
+			fmt.Fprintf(w, "  %s: %s\n", s.Message(), s.Reason)
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", r.Summary())
+	return err
+}
+
+// provenance says where a finding was seen, and how to see it again.
+func (f Finding) provenance() string {
+	text := fmt.Sprintf("%s: in %s", f.Case, suggest.Count(f.Schedules, "schedule", "schedules"))
+	if f.Replay == "" {
+		return fmt.Sprintf("%s, first with seed %d", text, f.Seed)
+	}
+	if f.Shrunk > 0 {
+		text += fmt.Sprintf(", shrunk to %d of %d decisions", f.Decisions, f.Shrunk)
+	}
+	return text + ": gpurun check --replay " + f.Replay
+}
+
+// row is an algorithm among several numbers of ranks.
+type row struct {
+	name                                                      string
+	ranks                                                     []string
+	sizes, schedules, behaviours, pairs, bothOrders, findings int
+	incomplete                                                bool
+}
+
+func rowsOf(cases []Case) (rows []row) {
+	for _, c := range cases {
+		name, _, _ := strings.Cut(c.Name(), ",")
+		i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, row{name: name})
+		}
+		r := &rows[i]
+		r.ranks = append(r.ranks, fmt.Sprint(c.Ranks))
+		r.sizes = max(r.sizes, len(c.Sizes))
+		r.schedules, r.behaviours = r.schedules+c.Schedules, r.behaviours+c.Behaviours
+		r.pairs, r.bothOrders = r.pairs+c.Pairs, r.bothOrders+c.BothOrders
+		r.findings, r.incomplete = r.findings+len(c.Findings), r.incomplete || len(c.Incomplete) > 0
+	}
+	return rows
+}
+
+func (r row) found() string {
+	switch {
+	case r.findings > 0:
+		return suggest.Count(r.findings, "finding", "findings")
+	case r.incomplete:
+		return "incomplete"
+	}
+	return "nothing"
+}
+
+// Summary is the verdict in one line, with what was covered.
+func (r Report) Summary() string {
+	schedules, sizes := 0, 0
+	var ranks []int
+	for _, c := range r.Cases {
+		schedules, sizes = schedules+c.Schedules, max(sizes, len(c.Sizes))
+		if !slices.Contains(ranks, c.Ranks) {
+			ranks = append(ranks, c.Ranks)
+		}
+	}
+	slices.Sort(ranks)
+	covered := fmt.Sprintf("%s, %s, %s of %s", suggest.Count(len(rowsOf(r.Cases)), "algorithm", "algorithms"),
+		suggest.Count(sizes, "size", "sizes"), suggest.Count(schedules, "schedule", "schedules"), ranksOf(ranks))
+	text := strings.ToUpper(r.Verdict) + ": "
+	switch n := len(r.Findings); {
+	case n > 0:
+		text += suggest.Count(n, "finding", "findings") + "; "
+	case r.Verdict == Clean:
+		covered += "; not a proof"
+	}
+	return text + covered
+}
+
+// ranksOf reads "2, 3 and 4 ranks".
+func ranksOf(ranks []int) string {
+	var words []string
+	for _, n := range ranks {
+		words = append(words, fmt.Sprint(n))
+	}
+	switch n := len(words); {
+	case n == 0:
+		return "no ranks"
+	case n > 1:
+		words = append(words[:n-2], words[n-2]+" and "+words[n-1])
+	case words[0] == "1":
+		return "1 rank"
+	}
+	return strings.Join(words, ", ") + " ranks"
+}

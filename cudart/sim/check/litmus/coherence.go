@@ -1,0 +1,63 @@
+package litmus
+
+// coherence explores the orders of writes. Only causality and moral strength order two writes to the same memory, so
+// that the order is partial. What is not ordered without need restricts nothing, and leaves more final values.
+func (x *execution) coherence() {
+	co := x.cause.from(x.writes).to(x.writes).intersect(x.loc) // axiom Coherence
+	x.writes.each(func(a int) {
+		if x.events[a].thread < 0 {
+			co[a] |= x.loc[a] & x.writes &^ (1 << a)
+		}
+	})
+	x.coherent(co.closure())
+}
+
+// coherent orders the next pair of morally strong writes that is not ordered, both ways.
+func (x *execution) coherent(co relation) {
+	if !co.irreflexive() {
+		return
+	}
+	for a := range x.events {
+		for b := range a {
+			if !x.writes.has(a) || !x.writes.has(b) || !x.strong.has(a, b) || !x.loc.has(a, b) || co.has(a, b) || co.has(b, a) {
+				continue
+			}
+			for range 2 {
+				next := co.clone()
+				next.add(a, b)
+				x.coherent(next.closure())
+				a, b = b, a
+			}
+			return
+		}
+	}
+	x.co = co
+	if x.consistent() {
+		x.report()
+	}
+}
+
+// consistent reports whether the remaining axioms hold.
+func (x *execution) consistent() bool {
+	fr := x.rf.inverse().then(x.co) // from a read to the writes behind the one that it returns
+	if !fr.then(x.cause).irreflexive() {
+		return false // axiom Causality
+	}
+	strongFR, strongCO := x.strong.intersect(fr), x.strong.intersect(x.co)
+	between := strongFR.then(strongCO)
+	for r := range x.rmw {
+		if between[r]&x.rmw[r] != 0 {
+			return false // axiom Atomicity
+		}
+	}
+	communication := x.strong.intersect(x.rf).union(strongFR, strongCO)
+	program := x.relation()
+	for a := range x.po {
+		(x.po[a] & x.vloc[a]).each(func(b int) {
+			if x.events[a].proxy == x.events[b].proxy {
+				program.add(a, b)
+			}
+		})
+	}
+	return communication.union(program).acyclic() // axiom SC-per-Location
+}

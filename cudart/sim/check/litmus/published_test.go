@@ -1,0 +1,69 @@
+package litmus
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Verdicts of others are compared where GPURUN_LITMUS names a folder of tests and GPURUN_LITMUS_EXPECTED a file of
+// their verdicts, as Dat3M publishes them.
+func TestPublishedVerdicts(t *testing.T) {
+	folder, expected := os.Getenv("GPURUN_LITMUS"), os.Getenv("GPURUN_LITMUS_EXPECTED")
+	if folder == "" || expected == "" {
+		t.Skip("GPURUN_LITMUS and GPURUN_LITMUS_EXPECTED name no tests")
+	}
+	f, err := os.Open(expected)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	verdicts, err := ReadExpectations(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agree, unsupported := 0, 0
+	err = filepath.Walk(folder, func(path string, _ os.FileInfo, err error) error {
+		want, known := verdicts.Verdict(path)
+		if err != nil || !known || !strings.HasSuffix(path, ".litmus") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		start := time.Now()
+		got, err := judge(string(text))
+		if d := time.Since(start); d > 100*time.Millisecond {
+			t.Logf("%s takes %v", path, d)
+		}
+		var missing *Unsupported
+		switch {
+		case errors.As(err, &missing):
+			unsupported++
+			t.Logf("%s: %v", path, err)
+		case err != nil:
+			t.Errorf("%s: %v", path, err)
+		case got.Holds != want:
+			t.Errorf("%s: holds %v, published is %v", path, got.Holds, want)
+		default:
+			agree++
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d verdicts agree of %d, %d tests are not modeled", agree, len(verdicts), unsupported)
+}
+
+func judge(text string) (*Result, error) {
+	test, err := Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return Explore(test, Options{})
+}

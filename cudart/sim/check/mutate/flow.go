@@ -1,0 +1,134 @@
+package mutate
+
+import (
+	"slices"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// registers lists those in operands, the bases of addresses included.
+func registers(args ...ptx.Operand) (all []int) {
+	for _, a := range args {
+		if a.Kind == ptx.Register {
+			all = append(all, a.Reg)
+		}
+		all = append(all, registers(a.Elems...)...)
+	}
+	return all
+}
+
+// defines lists the registers that an instruction writes.
+func defines(in *ptx.Inst) []int {
+	switch {
+	case len(in.Args) == 0, slices.Contains([]string{"st", "red", "bra", "brx", "ret", "prefetch"}, in.Op):
+		return nil
+	case in.Op == "bar" && !has(in, "red"), in.Args[0].Kind == ptx.Address:
+		return nil
+	}
+	return registers(in.Args[0])
+}
+
+// uses lists the registers that an instruction reads, without its guard.
+func uses(in *ptx.Inst) []int {
+	if len(defines(in)) == 0 {
+		return registers(in.Args...)
+	}
+	return registers(in.Args[1:]...)
+}
+
+// derived are the registers whose values are computed from those of others, without a detour by memory or by branches.
+// Predicates are the end of a chain.
+func (c *code) derived(from []int) map[int]bool {
+	known := map[int]bool{}
+	for _, r := range from {
+		known[r] = true
+	}
+	for grown := true; grown; {
+		grown = false
+		for i := range c.body {
+			in := &c.body[i]
+			if memory(in) || !slices.ContainsFunc(uses(in), func(r int) bool { return known[r] && !c.predicate(r) }) {
+				continue
+			}
+			for _, r := range defines(in) {
+				grown = grown || !known[r]
+				known[r] = true
+			}
+		}
+	}
+	return known
+}
+
+func (c *code) predicate(reg int) bool { return c.regs[reg].Type.Class == ptx.Pred }
+
+// poll is a strong load that is repeated at the same address until tests of what it reads hold.
+type poll struct {
+	load  *ptx.Inst
+	tests []*ptx.Inst // in their order
+}
+
+// polls lists the polls for memory.
+func (c *code) polls() (all []poll) {
+	for i := range c.body {
+		in := &c.body[i]
+		if !memory(in) || !strong(in) || len(defines(in)) == 0 || len(in.Args) < 2 {
+			continue
+		}
+		if tests := c.tests(i); len(tests) > 0 {
+			all = append(all, poll{in, tests})
+		}
+	}
+	return all
+}
+
+// tests lists the comparisons on the shortest way from a load to itself that depend on what it has read.
+func (c *code) tests(load int) (tests []*ptx.Inst) {
+	in := &c.body[load]
+	cycle := c.cycle(load, registers(in.Args[1]))
+	slices.Sort(cycle)
+	// An atomic operation in a loop that polls with a load reports that the time is over.
+	if in.Op == "atom" && slices.ContainsFunc(cycle, func(i int) bool { return c.body[i].Op == "ld" && strong(&c.body[i]) }) {
+		return nil
+	}
+	known := c.derived(defines(in))
+	for _, i := range cycle {
+		if t := &c.body[i]; t.Op == "setp" && slices.ContainsFunc(uses(t), func(r int) bool { return known[r] }) {
+			tests = append(tests, t)
+		}
+	}
+	return tests
+}
+
+// cycle is the shortest way from an instruction to itself on which some registers keep their values; nil if there is
+// none.
+func (c *code) cycle(start int, keep []int) []int {
+	const longest = 120 // instructions of a loop that polls
+	from := map[int]int{}
+	for queue := []int{start}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		for _, next := range c.successors(at) {
+			if next == start {
+				return path(from, at, start, longest)
+			}
+			if _, seen := from[next]; seen || next >= len(c.body) {
+				continue
+			}
+			if slices.ContainsFunc(defines(&c.body[next]), func(r int) bool { return slices.Contains(keep, r) }) {
+				continue
+			}
+			from[next] = at
+			queue = append(queue, next)
+		}
+	}
+	return nil
+}
+
+// path follows from back from an instruction to the start.
+func path(from map[int]int, at, start, longest int) (all []int) {
+	for ; at != start; at = from[at] {
+		if all = append(all, at); len(all) > longest {
+			return nil
+		}
+	}
+	return all
+}

@@ -1,0 +1,142 @@
+// Package mutate plants mistakes of synchronization in PTX, one at a time, so that a checker can be judged by those
+// that it finds.
+//
+// The files:
+//
+//	mutate           mutants, and the classes of mistakes
+//	code, flow       a kernel: its lines, branches and data flow; which loads poll, and which words count epochs
+//	order            orders, scopes and fences that are weakened
+//	wait, epoch      waits, stores of flags, and counts that are wrong
+//	packet           data that come in parts, or after their flag
+//	barrier, async   barriers, and the waits of asynchronous copies
+//
+// A mutant has as many lines as the original, so that lines of findings are those of both.
+package mutate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// Class is a kind of mistake.
+type Class string
+
+// The classes.
+const (
+	WaitSkipped      Class = "wait skipped"
+	PeerMissed       Class = "wait skipped by one thread"
+	WrongPeer        Class = "wrong peer's flag"
+	BarrierRemoved   Class = "block's barrier removed"
+	EpochStuck       Class = "epoch stuck"
+	EpochDoubled     Class = "epoch doubled"
+	ParityConstant   Class = "slot's parity constant"
+	ResetSkipped     Class = "reset skipped"
+	LaneDropped      Class = "one lane's store dropped"
+	FirstWord        Class = "first word alone checked"
+	PacketTorn       Class = "packet torn"
+	ReleaseRelaxed   Class = "release to relaxed"
+	ReleaseWeak      Class = "release to weak"
+	AcquireRelaxed   Class = "acquire to relaxed"
+	AcquireWeak      Class = "acquire to weak"
+	RelaxedWeak      Class = "relaxed to weak"
+	ScopeGPU         Class = ".sys to .gpu"
+	ScopeBlock       Class = ".sys or .gpu to .cta"
+	FenceRemoved     Class = "fence removed"
+	ProxyRemoved     Class = "fence.proxy removed"
+	DependencyLost   Class = "griddepcontrol.wait removed"
+	BulkWaitRead     Class = "bulk wait to .read"
+	AsyncWaitRemoved Class = "wait for copies removed"
+	AsyncWaitLate    Class = "wait for copies one group late"
+	PhaseFlipped     Class = "mbarrier's phase flipped"
+	WarpSyncRemoved  Class = "bar.warp.sync removed"
+	MatrixWait       Class = "wgmma's wait or fence removed"
+	ClusterRemoved   Class = "cluster's barrier removed"
+	FlagFirst        Class = "data stored after the flag"
+)
+
+// Mutant is a kernel with one mistake.
+type Mutant struct {
+	Class Class
+	Line  int    // of the mistake
+	Was   string // what that line has in the original, without spaces around it
+	Now   string // and here
+	edits map[int]string
+}
+
+// String says what was changed.
+func (m *Mutant) String() string { return fmt.Sprintf("line %d, %s: %q to %q", m.Line, m.Class, m.Was, m.Now) }
+
+// Text is the module with the mistake.
+func (m *Mutant) Text(original []byte) []byte {
+	lines := strings.Split(string(original), "\n")
+	for line, text := range m.edits {
+		lines[line-1] = text
+	}
+	return []byte(strings.Join(lines, "\n"))
+}
+
+// Trap is the module with a trap in front of the line of the mistake, which tells whether a run gets there.
+func (m *Mutant) Trap(original []byte) []byte {
+	lines := strings.Split(string(original), "\n")
+	lines[m.Line-1] = "trap; " + lines[m.Line-1]
+	return []byte(strings.Join(lines, "\n"))
+}
+
+// All are the mutants of a kernel, in the order of the classes and lines. No two have the same text.
+func All(module string, text []byte, entry string) ([]*Mutant, error) {
+	c, err := read(module, text, entry)
+	if err != nil {
+		return nil, err
+	}
+	for _, plant := range []func(*code){
+		(*code).waits, (*code).barriers, (*code).epochs, (*code).packets, (*code).stores, (*code).orders, (*code).async,
+	} {
+		plant(c)
+	}
+	return c.mutants, nil
+}
+
+// plant adds a mutant, whose first line that is changed is that of the mistake.
+func (c *code) plant(class Class, edits ...edit) {
+	m := &Mutant{Class: class, edits: map[int]string{}}
+	for i, e := range edits {
+		old := c.lines[e.in.Line-1]
+		if done, ok := m.edits[e.in.Line]; ok {
+			old = done
+		}
+		now := strings.Replace(old, e.in.Text+";", e.text, 1)
+		if now == old {
+			return // the instruction spans lines, or nothing is changed
+		}
+		m.edits[e.in.Line] = now
+		if i == 0 {
+			m.Line = e.in.Line
+		}
+	}
+	m.Was, m.Now = strings.TrimSpace(c.lines[m.Line-1]), strings.TrimSpace(m.edits[m.Line])
+	if !slices.ContainsFunc(c.mutants, m.same) {
+		c.mutants = append(c.mutants, m)
+	}
+}
+
+// same reports whether two mutants have the same text.
+func (m *Mutant) same(other *Mutant) bool {
+	if len(m.edits) != len(other.edits) {
+		return false
+	}
+	for line, text := range m.edits {
+		if there, ok := other.edits[line]; !ok || there != text {
+			return false
+		}
+	}
+	return true
+}
+
+// edit is an instruction and what stands in its place, with its semicolon.
+type edit struct {
+	in   *ptx.Inst
+	text string
+}

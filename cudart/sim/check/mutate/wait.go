@@ -1,0 +1,111 @@
+package mutate
+
+import (
+	"fmt"
+	"slices"
+
+	"gpurun/cudart/sim/ptx"
+)
+
+// waits spoils the tests of polls, and the addresses that they read.
+func (c *code) waits() {
+	for _, p := range c.polls() {
+		var skipped, one, first []edit
+		for i, t := range p.tests {
+			result := c.name(registers(t.Args[0])[0])
+			met := satisfied(t)
+			constant := edit{t, fmt.Sprintf("mov.pred %s,%d;", result, met)}
+			skipped = append(skipped, constant)
+			one = append(one, edit{t, t.Text + "; " + byThread(fmt.Sprintf("mov.pred %s,%d;", result, met))})
+			if i > 0 {
+				first = append(first, constant)
+			}
+		}
+		c.plant(WaitSkipped, skipped...)
+		c.plant(PeerMissed, one...)
+		if len(first) > 0 {
+			c.plant(FirstWord, first...)
+		}
+		if len(p.tests) == 1 && p.load.Op == "ld" && c.bytes(p.load) == 4 {
+			c.plant(WrongPeer, c.wrongPeer(p.load))
+		}
+	}
+}
+
+// satisfied is the result of a test after which a poll ends, as a predicate's constant: that a word is what is
+// expected, or at least that. A word that is compared with zero is expected to change.
+func satisfied(test *ptx.Inst) int {
+	last := test.Args[len(test.Args)-1]
+	zero := last.Kind == ptx.Immediate && last.Bits == 0
+	met := has(test, "eq", "ge", "gt", "hs", "hi")
+	if zero && has(test, "eq", "ne") {
+		met = !met
+	}
+	if met {
+		return -1
+	}
+	return 0
+}
+
+// byThread does something in the second thread of each block alone.
+func byThread(what string) string {
+	return "{ .reg .pred %mutant_p; .reg .b32 %mutant_r; mov.u32 %mutant_r,%tid.x; setp.eq.u32 %mutant_p,%mutant_r,1; " +
+		"@%mutant_p " + what + " }"
+}
+
+// wrongPeer makes the second thread of a block read the flag of the first.
+func (c *code) wrongPeer(in *ptx.Inst) edit {
+	base := in.Args[1].Elems[0]
+	if in.Guard.Reg >= 0 || base.Kind != ptx.Register {
+		return edit{in, in.Text + ";"}
+	}
+	address := fmt.Sprintf("[%%mutant_d%+d]", in.Args[1].Offset)
+	return edit{in, fmt.Sprintf("{ .reg .pred %%mutant_p; .reg .b32 %%mutant_r; .reg .b64 %%mutant_d; "+
+		"mov.u32 %%mutant_r,%%tid.x; setp.eq.u32 %%mutant_p,%%mutant_r,1; selp.b64 %%mutant_d,-4,0,%%mutant_p; "+
+		"add.s64 %%mutant_d,%%mutant_d,%s; %s %s,%s; }", c.name(base.Reg), opcode(in), c.name(in.Args[0].Reg), address)}
+}
+
+// bytes is the size of an access to one element by its last modifier; 0 if it is none.
+func (c *code) bytes(in *ptx.Inst) int64 {
+	switch in.Mods[len(in.Mods)-1] {
+	case "b32", "u32", "s32", "f32":
+		return 4
+	case "b64", "u64", "s64", "f64":
+		return 8
+	}
+	return 0
+}
+
+// stores drops what one lane stores, and resets that one would miss.
+func (c *code) stores() {
+	constants := c.constants()
+	for i := range c.body {
+		in := &c.body[i]
+		if in.Op != "st" || !strong(in) || in.Guard.Reg >= 0 {
+			continue
+		}
+		values := registers(in.Args[1])
+		isConstant := func(r int) bool { return constants[r] }
+		if len(values) > 0 && !slices.ContainsFunc(values, func(r int) bool { return !isConstant(r) }) || len(values) == 0 {
+			c.plant(ResetSkipped, nothing(in))
+		}
+		c.plant(LaneDropped, edit{in, "{ .reg .pred %mutant_p; .reg .b32 %mutant_r; mov.u32 %mutant_r,%tid.x; " +
+			"setp.ne.u32 %mutant_p,%mutant_r,1; @%mutant_p " + in.Text + "; }"})
+	}
+}
+
+// constants are the registers that are set to constants alone.
+func (c *code) constants() map[int]bool {
+	set := map[int]bool{}
+	for i := range c.body {
+		in := &c.body[i]
+		constant := in.Op == "mov" && len(uses(in)) == 0 && in.Args[1].Kind == ptx.Immediate
+		for _, r := range defines(in) {
+			if was, known := set[r]; known && !was {
+				continue
+			}
+			set[r] = constant
+		}
+	}
+	return set
+}

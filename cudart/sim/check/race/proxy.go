@@ -1,0 +1,70 @@
+package race
+
+// Proxy is the path by which an access reaches memory.
+type Proxy uint8
+
+// The proxies. Bulk copies and wgmma access memory through the async proxy, all else through the generic one.
+const (
+	Generic Proxy = iota
+	Async
+)
+
+// Space is the memory that a proxy fence is for.
+type Space uint8
+
+// The spaces. An mbarrier is one of its own, because it has a fence of its own.
+const (
+	GlobalSpace Space = iota
+	SharedSpace
+	BarrierSpace
+	spaces
+)
+
+// FenceProxy is a proxy fence of a thread for some spaces: what happens before it happens before the asynchronous
+// accesses that begin after it.
+func (d *Detector) FenceProxy(t *Thread, fenced ...Space) {
+	for _, s := range fenced {
+		t.known.seen[s] = t.known.ordered
+	}
+	t.tick()
+}
+
+// AllSeen is a moment at which a grid ends or begins: there, no proxy fence is needed.
+func (m *Moment) AllSeen() *Moment {
+	all := *m
+	for s := range all.seen {
+		all.seen[s] = m.ordered
+	}
+	return &all
+}
+
+// see makes a thread begin at a moment, which may be nil. Asynchronous accesses see all that led there.
+func (k *knowledge) see(after *Moment) {
+	for s := range k.seen {
+		k.seen[s] = clock{own: k.ordered.own}
+		if after != nil {
+			k.seen[s].past = after.ordered
+		}
+	}
+}
+
+// sharesSeen reports whether the pasts that asynchronous accesses see are the same.
+func (k *knowledge) sharesSeen(other *knowledge) bool {
+	for s := range k.seen {
+		if !k.seen[s].past.same(other.seen[s].past) {
+			return false
+		}
+	}
+	return true
+}
+
+// vector is the clock without a time apart.
+func (c *clock) vector() vector {
+	if c.time <= c.past.at(c.own) {
+		return c.past
+	}
+	var v vector
+	v.join(c.past)
+	v.raise(c.own, c.time)
+	return v
+}

@@ -1,0 +1,171 @@
+// Package checktask makes the host code of ranks for the race checker, cudart/sim/check: calls of an algorithm, one
+// behind the other without a wait of the host. Calls reuse the memory of earlier calls, so that a call that does not
+// wait for its peers races with the next one. The results of all calls are compared with package reference.
+//
+// The files:
+//
+//	calls      what is called, and the order of a rank's work
+//	counts     how many elements the calls have
+//	layout     where buffers lie in symmetric memory
+//	data       collectives: inputs and expected outputs
+//	token      barriers, which move no data
+//	custom     kernel files with inputs and outputs of their own
+//	finding    a wrong result as a finding
+package checktask
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/check"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/ptx"
+)
+
+// Calls are calls of an algorithm: so many of each count, in one stream. The zero values of optional fields stand for
+// what their comments say.
+type Calls struct {
+	Algorithm *collective.Algorithm
+	Shape     collective.Shape
+	DType     collective.DType
+	Op        collective.Op
+	Root      int
+	Counts    []int64           // elements of a part
+	Launches  int               // calls of each count, one behind the other
+	InPlace   bool              // input and output share a buffer
+	MaxBlocks int               // bound of every grid; 0: none
+	Source    collective.Source // of modules by name; nil: those of gpurun
+	Seed      uint64            // of the inputs
+}
+
+// timeout bounds a wait of a kernel for a peer, in the time of the checker's clock.
+const timeout = 30 * time.Second
+
+// rank is a rank that makes the calls.
+type rank struct {
+	*Calls
+	*check.Rank
+	comm   *collective.Comm
+	stream cudart.Stream
+	layout layout
+}
+
+// exchange is what calls move: data, tokens, or the buffers of a kernel file.
+type exchange interface {
+	// prepare makes the inputs of all calls.
+	prepare() error
+	// enqueue puts a call on the stream: its input, the call itself, and a copy of its output.
+	enqueue(call int) error
+	// compare compares the outputs of all calls, which have ended.
+	compare() error
+}
+
+// Task is what a rank does. Its wrong results are findings of the run.
+func (c *Calls) Task(on *check.Rank) (err error) {
+	r := &rank{Calls: c, Rank: on}
+	if err := r.join(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.comm.Close()) }()
+	if r.stream, err = on.Device.NewStream(); err != nil {
+		return err
+	}
+	x := r.exchange()
+	if err := errors.Join(r.load(), x.prepare()); err != nil {
+		return err
+	}
+	if err := r.stream.Synchronize(context.Background()); err != nil {
+		return err
+	}
+	// Peers signal and write here from now on.
+	if err := on.Meet(); err != nil {
+		return err
+	}
+	for call := range c.total() {
+		if err := x.enqueue(call); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(r.stream.Synchronize(context.Background()), r.comm.Err()); err != nil {
+		return err
+	}
+	return errors.Join(x.compare(), r.compareRestored())
+}
+
+func (r *rank) exchange() exchange {
+	switch {
+	case r.Shape.Empty:
+		return &tokens{rank: r}
+	case r.Algorithm.Custom != nil:
+		return &custom{rank: r}
+	}
+	return &data{rank: r}
+}
+
+// total is the number of calls, and count that of a call's elements.
+func (c *Calls) total() int           { return len(c.Counts) * c.Launches }
+func (c *Calls) count(call int) int64 { return c.Counts[call/c.Launches] }
+func (c *Calls) largest() (most int64) {
+	for _, n := range c.Counts {
+		most = max(most, n)
+	}
+	return most
+}
+
+// call is a call of a number, on a rank.
+func (r *rank) call(number int) collective.Call {
+	call := r.callOf(r.count(number))
+	call.Send, call.Recv = r.layout.input, r.layout.output
+	if r.InPlace {
+		send, recv, step, _ := r.Shape.InPlace(r.Number)
+		part := call.Bytes()
+		call.Send, call.Recv, call.SendStep = r.layout.output+send*part, r.layout.output+recv*part, step*part
+	}
+	return call
+}
+
+// callOf is a call without its buffers.
+func (c *Calls) callOf(count int64) collective.Call {
+	return collective.Call{Count: count, DType: c.DType, Op: c.Op, Root: c.Root, InPlace: c.InPlace}
+}
+
+// join makes the communicator.
+func (r *rank) join() (err error) {
+	info := r.Device.Info()
+	if r.layout, err = r.layOut(r.World, info.SMs); err != nil {
+		return err
+	}
+	base, err := r.Device.Malloc(r.layout.total)
+	if err != nil {
+		return err
+	}
+	r.layout.name(r.Rank, base)
+	peers, err := r.Share(base)
+	if err != nil {
+		return err
+	}
+	source := r.Source
+	if source == nil {
+		source = ptx.Source
+	}
+	l := &r.layout
+	r.comm, err = collective.New(collective.Config{
+		Device: r.Device, Source: source, Rank: r.Number, Peers: peers, SMs: info.SMs, MaxBlocks: r.MaxBlocks,
+		Timeout: timeout, Areas: map[any][]collective.PlacedArea{r.Algorithm: l.areas},
+		PacketOffset: l.packets, PacketBytes: l.packetBytes, MailboxOffset: l.mailboxes, MailboxBytes: l.mailboxBytes,
+		ScratchOffset: l.scratch,
+	})
+	return err
+}
+
+// load loads the kernels of all calls, and initializes areas.
+func (r *rank) load() error {
+	for i := range r.Counts {
+		if err := r.comm.Prepare(r.stream, r.Algorithm, r.call(i*r.Launches)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package checktask
+
+import (
+	"slices"
+)
+
+// CountsFor are the elements of a part of calls whose larger buffer has up to so many bytes, among so many ranks. Where
+// buffers have several parts, these are cut to whole vectors unless they are to be unaligned, as in other runs. A count
+// that the algorithm does not take is rounded up to one that it takes. Without any, the error of the first is returned.
+func (c *Calls) CountsFor(sizes []int64, world int, unaligned bool) (counts []int64, err error) {
+	const vecBytes = 16
+	if c.Shape.Empty {
+		return []int64{0}, nil
+	}
+	parts := max(c.Shape.Send.Of(world), c.Shape.Recv.Of(world))
+	for _, size := range sizes {
+		count := max(size/(parts*int64(c.DType.Size)), 1)
+		vec := vecBytes / int64(c.DType.Size)
+		if whole := count / vec * vec; parts > 1 && whole > 0 && !unaligned {
+			count = whole
+		}
+		count, refused := c.accepted(count, world)
+		switch {
+		case refused != nil:
+			if err == nil {
+				err = refused
+			}
+		case !slices.Contains(counts, count):
+			counts = append(counts, count)
+		}
+	}
+	if len(counts) > 0 {
+		return counts, nil
+	}
+	return nil, err
+}
+
+// accepted is the smallest count from one on that the algorithm takes, of those that are multiples of powers of two.
+func (c *Calls) accepted(count int64, world int) (int64, error) {
+	const most = 1 << 12 // elements, of which a count may have to be a multiple
+	first := c.accept(count, world)
+	for unit := int64(1); unit <= most; unit *= 2 {
+		rounded := (count + unit - 1) / unit * unit
+		if c.accept(rounded, world) == nil {
+			return rounded, nil
+		}
+	}
+	return 0, first
+}
+
+// accept returns why the algorithm does not take a call.
+func (c *Calls) accept(count int64, world int) error {
+	call := c.callOf(count)
+	if err := c.Algorithm.Check(call, world); err != nil {
+		return err
+	}
+	if c.Algorithm.Areas == nil {
+		return nil
+	}
+	_, err := c.Algorithm.Areas(world, 1, call)
+	return err
+}

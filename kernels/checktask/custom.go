@@ -1,0 +1,138 @@
+package checktask
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+)
+
+// custom is a call that a kernel file describes on its own: its inputs and outputs are areas of the algorithm.
+type custom struct {
+	*rank
+	kept [][]cudart.DevicePtr // by call and buffer
+}
+
+func (x *custom) buffers(number int) ([]collective.CustomBuffer, error) {
+	return x.Algorithm.Custom.Buffers(x.comm, x.call(number))
+}
+
+// input makes the content of an input of a rank. Each buffer has other numbers.
+func (x *custom) input(number int, buffers []collective.CustomBuffer, buffer, rank int) ([]byte, error) {
+	b := buffers[buffer]
+	if b.Fixed != nil {
+		content, err := b.Fixed(rank)
+		if err == nil && int64(len(content)) != b.Bytes {
+			err = fmt.Errorf("the input %s of rank %d has %d bytes, and its file %d", b.Name, rank, b.Bytes, len(content))
+		}
+		return content, err
+	}
+	in := reference.Input{
+		Seed: x.Seed + uint64(number), DType: b.DType, Op: collective.Sum, World: x.World, First: int64(buffer) << 40,
+	}
+	content := make([]byte, b.Bytes)
+	in.Fill(content, rank)
+	return content, nil
+}
+
+func (x *custom) prepare() error {
+	for n := range x.total() {
+		buffers, err := x.buffers(n)
+		if err != nil {
+			return err
+		}
+		var kept []cudart.DevicePtr
+		for i, b := range buffers {
+			at, err := x.keep(b.Bytes, b.Name+" of all calls")
+			if err != nil {
+				return err
+			}
+			if kept = append(kept, at); b.Output {
+				continue
+			}
+			content, err := x.input(n, buffers, i, x.Number)
+			if err != nil {
+				return err
+			}
+			if err := x.stream.Upload(at, content); err != nil {
+				return fmt.Errorf("uploading the input %s: %w", b.Name, err)
+			}
+		}
+		x.kept = append(x.kept, kept)
+	}
+	return nil
+}
+
+func (x *custom) enqueue(number int) error {
+	buffers, err := x.buffers(number)
+	if err != nil {
+		return err
+	}
+	for i, b := range buffers {
+		at := x.at(b)
+		if b.Output {
+			err = x.stream.Fill(at, poison, b.Bytes)
+		} else {
+			err = x.stream.Copy(at, x.kept[number][i], b.Bytes)
+		}
+		if err != nil {
+			return fmt.Errorf("preparing the buffer %s: %w", b.Name, err)
+		}
+	}
+	if err := x.Algorithm.Enqueue(x.comm, x.stream, x.call(number)); err != nil {
+		return err
+	}
+	for i, b := range buffers {
+		if !b.Output {
+			continue
+		}
+		if err := x.stream.Copy(x.kept[number][i], x.at(b), b.Bytes); err != nil {
+			return fmt.Errorf("copying the output %s: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
+// at is where a buffer of the call lies on this rank.
+func (x *custom) at(b collective.CustomBuffer) cudart.DevicePtr {
+	return x.comm.Local(x.layout.areas[b.Area].Offset)
+}
+
+func (x *custom) compare() error {
+	for n := range x.total() {
+		if err := x.compareCall(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *custom) compareCall(number int) error {
+	call := x.call(number)
+	buffers, err := x.buffers(number)
+	if err != nil {
+		return err
+	}
+	inputs := func(buffer, rank int) ([]byte, error) { return x.input(number, buffers, buffer, rank) }
+	expected, err := x.Algorithm.Custom.Expect(x.comm, x.stream, call, inputs)
+	if err != nil {
+		return fmt.Errorf("computing the expected outputs: %w", err)
+	}
+	tolerance, err := x.Algorithm.Custom.Tolerance(x.comm, call)
+	if err != nil {
+		return err
+	}
+	for i, b := range buffers {
+		if !b.Output {
+			continue
+		}
+		got := make([]byte, b.Bytes)
+		if err := x.stream.Download(got, x.kept[number][i]); err != nil {
+			return fmt.Errorf("downloading the output %s: %w", b.Name, err)
+		}
+		v := reference.Values(b.DType, got, expected[i], 0, tolerance)
+		x.note(number, b.Name, v, b.Bytes/int64(b.DType.Size), b.DType.Size)
+	}
+	return nil
+}

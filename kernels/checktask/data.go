@@ -1,0 +1,137 @@
+package checktask
+
+import (
+	"fmt"
+
+	"gpurun/cudart"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/reference"
+)
+
+// poison fills an output before a call, so that an element that the call does not write is found.
+const poison = 0xff
+
+// data is what collectives move. A copy in the stream makes the input of each call, so that the call has to order it
+// before its peers' loads, and these before the next copy. Another one keeps the output.
+type data struct {
+	*rank
+	inputs, outputs cudart.DevicePtr // of all calls
+}
+
+func (d *data) sendBytes(c collective.Call) int64 { return c.Bytes() * d.Shape.Send.Of(d.World) }
+func (d *data) recvBytes(c collective.Call) int64 { return c.Bytes() * d.Shape.Recv.Of(d.World) }
+
+// input describes the inputs of a call on all ranks.
+func (d *data) input(number int) reference.Input {
+	in := reference.Input{
+		Seed: d.Seed + uint64(number), DType: d.DType, Op: d.Op, World: d.World, Stepwise: d.Algorithm.Stepwise,
+		Ordered: d.Algorithm.Ordered,
+	}
+	if accumulator := d.Algorithm.Accumulator; accumulator != nil {
+		in.Accumulator = *accumulator
+	}
+	return in
+}
+
+func (d *data) prepare() (err error) {
+	if err := reference.Check(d.DType); err != nil {
+		return err
+	}
+	var all []byte
+	var outputs int64
+	for n := range d.total() {
+		call := d.call(n)
+		content := make([]byte, d.sendBytes(call))
+		d.input(n).Fill(content, d.Number)
+		all, outputs = append(all, content...), outputs+d.recvBytes(call)
+	}
+	if d.inputs, err = d.keep(int64(len(all)), "inputs of all calls"); err != nil {
+		return err
+	}
+	if d.outputs, err = d.keep(outputs, "outputs of all calls"); err != nil {
+		return err
+	}
+	return d.stream.Upload(d.inputs, all)
+}
+
+// keep allocates memory that kernels do not know.
+func (r *rank) keep(bytes int64, name string) (cudart.DevicePtr, error) {
+	at, err := r.Device.Malloc(max(bytes, 1))
+	if err == nil {
+		r.Name(at, bytes, name)
+	}
+	return at, err
+}
+
+// kept is where the input and the output of a call are kept.
+func (d *data) kept(number int) (input, output cudart.DevicePtr) {
+	input, output = d.inputs, d.outputs
+	for n := range number {
+		call := d.call(n)
+		input, output = input+cudart.DevicePtr(d.sendBytes(call)), output+cudart.DevicePtr(d.recvBytes(call))
+	}
+	return input, output
+}
+
+func (d *data) enqueue(number int) error {
+	call := d.call(number)
+	input, output := d.kept(number)
+	send, recv := d.comm.Local(call.Send), d.comm.Local(call.Recv)
+	if err := d.stream.Fill(d.comm.Local(d.layout.output), poison, d.placeBytes(call)); err != nil {
+		return fmt.Errorf("poisoning the output: %w", err)
+	}
+	if err := d.stream.Copy(send, input, d.sendBytes(call)); err != nil {
+		return fmt.Errorf("copying the input: %w", err)
+	}
+	if err := d.Algorithm.Enqueue(d.comm, d.stream, call); err != nil {
+		return err
+	}
+	if err := d.stream.Copy(output, recv, d.recvBytes(call)); err != nil {
+		return fmt.Errorf("copying the output: %w", err)
+	}
+	return nil
+}
+
+// placeBytes is the size of what a call writes to, which in place has the input, too.
+func (d *data) placeBytes(c collective.Call) int64 {
+	if d.InPlace {
+		return max(d.sendBytes(c), d.recvBytes(c))
+	}
+	return d.recvBytes(c)
+}
+
+func (d *data) compare() error {
+	for n := range d.total() {
+		call := d.call(n)
+		got := make([]byte, d.recvBytes(call))
+		_, output := d.kept(n)
+		if err := d.stream.Download(got, output); err != nil {
+			return fmt.Errorf("downloading an output: %w", err)
+		}
+		var all reference.Verdict
+		for _, s := range reference.Output(d.Shape, d.Number, d.World, d.Root, call.Count, d.InPlace) {
+			all = all.Merge(d.judge(n, s, got))
+		}
+		d.note(n, "output", all, call.Count*d.Shape.Recv.Of(d.World), d.DType.Size)
+	}
+	return nil
+}
+
+// judge compares a segment of an output with what it must hold. The verdict's index is that of the output.
+func (d *data) judge(number int, s reference.Segment, output []byte) (v reference.Verdict) {
+	size := int64(d.DType.Size)
+	got := output[s.At*size:][:s.Count*size]
+	in := d.input(number)
+	in.First = s.First
+	switch s.Source {
+	case reference.Reduced:
+		v = in.Reduced(got)
+	case reference.Copied:
+		v = in.From(s.From, got)
+	default:
+		v = reference.Filled(got, d.DType.Size, poison)
+		v.First += s.First
+	}
+	v.First += s.At - s.First
+	return v
+}

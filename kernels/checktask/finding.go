@@ -1,0 +1,69 @@
+package checktask
+
+import (
+	"fmt"
+
+	"gpurun/cudart/sim/check"
+	"gpurun/kernels/reference"
+)
+
+// note makes a finding of what is wrong with an output of a call, of so many elements of size bytes.
+func (r *rank) note(number int, output string, v reference.Verdict, elements int64, size int) {
+	if v.Wrong == 0 {
+		return
+	}
+	bits := func(x uint64) string { return fmt.Sprintf("0x%0*x", 2*size, x) }
+	r.AddFinding(check.Finding{
+		Kind: check.WrongResult, Cause: "the result of a call is wrong",
+		Sides: []check.Access{{
+			Actor: check.Actor{Rank: r.Number, Command: r.describe(number)},
+			Text:  r.Algorithm.Collective + " " + r.Algorithm.Name,
+		}},
+		Bytes: uint64(v.Wrong * int64(size)),
+		Where: fmt.Sprintf("rank %d's %s: element %d is %s, want %s", r.Number, output, v.First, bits(v.Got), bits(v.Want)),
+		Advice: fmt.Sprintf("%d of %d elements are wrong; a race among the other findings may be the reason", v.Wrong,
+			elements),
+	})
+}
+
+// describe names a call of the run.
+func (r *rank) describe(number int) string {
+	text := fmt.Sprintf("call %d", number+1)
+	switch {
+	case r.Shape.Empty:
+		return text
+	case r.InPlace:
+		return fmt.Sprintf("%s, of %d elements in place", text, r.count(number))
+	}
+	return fmt.Sprintf("%s, of %d elements", text, r.count(number))
+}
+
+// compareRestored compares the areas that calls must leave as they were with their initial values. Ranks meet before
+// it, since peers write to this rank's memory.
+func (r *rank) compareRestored() error {
+	if len(r.Algorithm.Restored) == 0 {
+		return nil
+	}
+	if err := r.Meet(); err != nil {
+		return err
+	}
+	last := r.total() - 1
+	for _, i := range r.Algorithm.Restored {
+		area := r.layout.areas[i]
+		got, want := make([]byte, area.Bytes), make([]byte, area.Bytes)
+		if err := r.stream.Download(got, r.comm.Local(area.Offset)); err != nil {
+			return fmt.Errorf("downloading the buffer %s: %w", area.Name, err)
+		}
+		if err := r.Algorithm.Initial(r.comm, r.call(last), i, want, 0); err != nil {
+			return fmt.Errorf("making the initial values of the buffer %s: %w", area.Name, err)
+		}
+		var v reference.Verdict
+		for at := range got {
+			if got[at] != want[at] {
+				v = v.Merge(reference.Verdict{Wrong: 1, First: int64(at), Want: uint64(want[at]), Got: uint64(got[at])})
+			}
+		}
+		r.note(last, area.Name, v, area.Bytes, 1)
+	}
+	return nil
+}
