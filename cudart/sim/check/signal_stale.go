@@ -5,27 +5,28 @@ package check
 // A flag that is set once, and a counter of which a reader may be some steps ahead, are read by several launches as
 // well. So all of this must hold:
 //
-//   - the wait reads the same write in two launches of its kernel, the second time as the last one did
-//   - it compares the value with the same operands in both, so that the first write is all that either waits for
-//   - the writer is an earlier launch of that kernel than the second of them, counted by each rank for itself
-//   - the same instruction of the same block writes the word again, in the launch that has the number of the second
+//   - the wait compares the value with the same operands in two launches of its kernel
+//   - in the second it reads a write of an earlier launch of that kernel, counted by each rank for itself, by the block
+//     whose write has fulfilled the wait in the first
+//   - the instruction that has fulfilled it in the first writes the word again, in the launch with the number of the second
 const StaleFlag Kind = "stale-flag"
 
 // stalePass is a wait that a write of an earlier launch has fulfilled, if the writer writes again.
 type stalePass struct {
-	signal *signal // that was read in two launches
-	reader reader  // the second time
+	signal *signal // that was read in the second launch
+	usual  *signal // that was read in the first
+	reader reader  // in the second
 	awaits *signal // that came too late; nil until then
 	addr   uint64
 	count  int
 }
 
-// passesAgain notes a wait that has read the same write in an earlier launch.
+// passesAgain notes a wait that an earlier launch of the writer has fulfilled.
 func (s *signals) passesAgain(w *signalWord, before, now *reader) {
 	by := now.signal
 	sameWait := before.known && now.known && before.wanted == now.wanted
 	earlier := by.by.Kernel == now.by.Kernel && by.by.grid.call < now.by.grid.call
-	if !sameWait || !earlier || !by.strong || before.signal != by || before.by.grid == now.by.grid {
+	if !sameWait || !earlier || !by.strong || !before.signal.by.sameBlock(by.by) || before.by.grid == now.by.grid {
 		return
 	}
 	for i := range w.passes {
@@ -33,7 +34,7 @@ func (s *signals) passesAgain(w *signalWord, before, now *reader) {
 			return
 		}
 	}
-	w.passes = append(w.passes, stalePass{signal: by, reader: *now, addr: w.addr, count: 1})
+	w.passes = append(w.passes, stalePass{signal: by, usual: before.signal, reader: *now, addr: w.addr, count: 1})
 }
 
 // isAwaited looks for waits that should have waited for a write, and keeps those that may still be.
@@ -42,7 +43,7 @@ func (s *signals) isAwaited(w *signalWord, by *signal) {
 		return
 	}
 	for _, p := range w.passes {
-		if by.site == p.signal.site && by.by.Actor == p.signal.by.Actor && by.by.grid.call == p.reader.by.grid.call {
+		if by.site == p.usual.site && by.by.Actor == p.usual.by.Actor && by.by.grid.call == p.reader.by.grid.call {
 			p.awaits = by
 			s.addStale(p)
 		}

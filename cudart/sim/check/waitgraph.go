@@ -16,7 +16,7 @@ type waitGraph struct {
 
 // Bounds of what a wait-for graph has.
 const (
-	mostWords = 4   // of one warp's loop
+	mostWords = 2   // of one warp's loop
 	mostWaits = 256 // of a deadlock; the others are like them
 )
 
@@ -106,7 +106,10 @@ func (g *waitGraph) word(d *doer, at Wait, p *pollRead, lane int, addr uint64) W
 	at.Value, at.Test = fmt.Sprint(wordOf(g.run.holds(d.grid, d.Block, word, min(size, 8)))), p.at.TestText(lane, element)
 	if w := g.run.signals.word(word, false); w != nil && !at.shared {
 		for _, s := range w.writers {
-			at.Writers = append(at.Writers, s.access())
+			a := s.access()
+			if !slices.ContainsFunc(at.Writers, func(o Access) bool { return o.Actor == a.Actor && o.Place() == a.Place() }) {
+				at.Writers = append(at.Writers, a)
+			}
 		}
 	}
 	return at

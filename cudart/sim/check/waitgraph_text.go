@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -46,13 +47,16 @@ func (f *Finding) waitsText() string {
 	const most = 24
 	var b strings.Builder
 	b.WriteString(f.Headline() + "\n")
-	for i := range f.Waits {
+	waits, more := f.groups()
+	for i, w := range waits {
 		if i == most {
-			fmt.Fprintf(&b, "  and %d more\n", len(f.Waits)-most)
+			fmt.Fprintf(&b, "  and %d more\n", len(waits)-most)
 			break
 		}
-		w := &f.Waits[i]
 		fmt.Fprintf(&b, "  %v\n", w)
+		if more[i] > 1 {
+			fmt.Fprintf(&b, "    and so do %d more of its block\n", more[i]-1)
+		}
 		for _, writer := range w.Writers {
 			fmt.Fprintf(&b, "    written by %s at %s, %s\n", writer.Who(), writer.Place(), writer.Opcode())
 		}
@@ -80,4 +84,21 @@ func (f *Finding) endersText(w *Wait) string {
 		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
 	}
 	return "could be ended by " + strings.Join(names, ", ")
+}
+
+// groups are the waits of which the others differ in the warp alone, with their number.
+func (f *Finding) groups() (first []*Wait, warps []int) {
+	for i := range f.Waits {
+		w := &f.Waits[i]
+		at := slices.IndexFunc(first, func(o *Wait) bool {
+			same := o.Rank == w.Rank && o.Kernel == w.Kernel && o.Block == w.Block && o.Line == w.Line && o.For == w.For
+			return same && w.Kernel != ""
+		})
+		if at < 0 {
+			first, warps = append(first, w), append(warps, 1)
+		} else {
+			warps[at]++
+		}
+	}
+	return first, warps
 }
