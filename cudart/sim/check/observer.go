@@ -86,6 +86,9 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole
 		op.Bytes, elements = 2*op.Bytes, elements/2
 	}
+	if op.Scope != race.NoScope && elements > 1 {
+		op.Vector = elements
+	}
 	known := o.operation(at.Site, op)
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
 	o.watched.access(o.run, at, a)

@@ -4,5 +4,5 @@ import "slices"
 
 // otherFindings are the findings that are no race.
 func (r *run) otherFindings() []Finding {
-	return slices.Concat(r.others, r.staleFindings(), r.lostFindings())
+	return slices.Concat(r.others, r.staleFindings(), r.lostFindings(), r.tornFindings())
 }

@@ -77,7 +77,9 @@ func (r *run) report() *Report {
 		Format: ScheduleFormat, Ranks: len(r.ranks), SMs: r.checker.cfg.SMs, Strategy: Random, Seed: r.seed, Trace: report.Trace,
 	}
 	for _, f := range r.detector.Findings() {
-		report.Findings = append(report.Findings, r.finding(&f))
+		if !f.Hardware || r.checker.cfg.Model == ModelPTX {
+			report.Findings = append(report.Findings, r.finding(&f))
+		}
 	}
 	report.Findings = append(report.Findings, r.otherFindings()...)
 	report.Findings = append(report.Findings, r.found...)

@@ -29,6 +29,7 @@ func (r *run) finding(f *race.Finding) Finding {
 	} else {
 		out.Advice = adviseAsync(f, first, second)
 	}
+	out.Note = f.Hardware
 	return out
 }
 

@@ -38,6 +38,7 @@ type follower struct {
 	code    []op
 	regs    map[int]followed
 	defined map[int]bool // registers that are written behind the load
+	end     int32        // of the loop that the load is in
 	tests   loadTests
 }
 
@@ -55,17 +56,30 @@ func (k *Kernel) loadTests(pc int32) *loadTests {
 		for i, r := range registersOf(in.Args[0]) {
 			f.regs[r] = followed{1 << i, loadTest{settled: true}}
 		}
+		f.end = k.loopEnd(pc)
 		f.walk(pc + 1)
 	}
 	k.followed.Store(pc, &f.tests)
 	return &f.tests
 }
 
+// loopEnd is the last branch back to the head of the innermost loop around a place; behind it, the value is not waited
+// for. Without a loop it is the end of the code.
+func (k *Kernel) loopEnd(at int32) int32 {
+	head, end := int32(-1), int32(len(k.code))
+	for pc := at; int(pc) < min(len(k.code), int(at)+mostFollowed); pc++ {
+		if o := &k.code[pc]; o.kind == opBranch && o.target <= at && o.target >= head {
+			head, end = o.target, pc
+		}
+	}
+	return end
+}
+
 // walk follows the code until a loop or the function ends.
 func (f *follower) walk(pc int32) {
 	seen := map[int32]bool{}
 	for range mostFollowed {
-		if int(pc) >= len(f.code) || seen[pc] {
+		if int(pc) >= len(f.code) || seen[pc] || pc > f.end {
 			return
 		}
 		seen[pc] = true

@@ -37,7 +37,11 @@ type event struct {
 // multiple of the element's size.
 func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint64, elements int) {
 	if op.strong() && op.Kind != Write {
-		m.each(op, addresses, elements, func(_ uint64, cells []cell) { t.observe(cells[0].message, op) })
+		m.each(op, addresses, elements, func(_ uint64, cells []cell) {
+			t.observe(cells[0].message, op)
+			d.poll(t, cells[0].message, op)
+		})
+		d.tears(t, m, op, addresses, elements)
 	}
 	e := &event{thread: t, time: t.time, op: op}
 	if op.Kind == Read {
