@@ -18,6 +18,8 @@ type Report struct {
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
 	Steps            int
 	WarpInstructions uint64
+	// Results are those of Rank.Result, by rank and name.
+	Results []Result
 }
 
 // Clean reports whether the run has checked everything, and found nothing.
@@ -71,7 +73,7 @@ type Actor struct {
 func (r *run) report() *Report {
 	report := &Report{
 		Seed: r.seed, Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
-		Behaviour: uint64(r.trace),
+		Behaviour: uint64(r.trace), Results: r.sortedResults(),
 	}
 	report.Schedule = &Schedule{
 		Format: ScheduleFormat, Ranks: len(r.ranks), SMs: r.checker.cfg.SMs, Strategy: Random, Seed: r.seed, Trace: report.Trace,

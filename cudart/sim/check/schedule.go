@@ -33,6 +33,7 @@ type run struct {
 	grids   []*watchedGrid // in the order in which they have begun
 	signals signals
 	others  []Finding // that are no race
+	results []Result
 	found   []Finding // of tasks
 }
 
