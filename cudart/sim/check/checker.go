@@ -16,7 +16,7 @@ type Config struct {
 	SMs int
 	// Major is the compute capability of the devices; 0 is 10. Kernels with wgmma need 9.
 	Major int
-	// Steps bounds a run: it is the most steps of hosts and streams. 0 is 262,144.
+	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is 4,194,304.
 	Steps int
 	// Resident is how many blocks of a grid run at once; 0 is exec.MaxResident. The others begin when blocks end.
 	Resident int
@@ -40,19 +40,35 @@ func New(cfg Config) (*Checker, error) {
 	if cfg.Ranks < 1 {
 		return nil, fmt.Errorf("%d ranks cannot run anything; give at least 1", cfg.Ranks)
 	}
-	cfg.SMs, cfg.Steps, cfg.Major = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<18), cmp.Or(cfg.Major, 10)
+	cfg.SMs, cfg.Steps, cfg.Major = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<22), cmp.Or(cfg.Major, 10)
 	return &Checker{cfg: cfg, programs: map[source]*exec.Program{}}, nil
 }
 
-// Run runs task once for each rank under the schedule of a seed. The error joins those of the tasks; the report is
-// valid with an error, too, and tells what was found until then.
+// Run runs task once for each rank under the random schedule of a seed. The error joins those of the tasks; the report
+// is valid with an error, too, and tells what was found until then.
 func (c *Checker) Run(seed uint64, task func(*Rank) error) (*Report, error) {
-	r := newRun(c, seed)
+	return c.RunStrategy(Random, seed, task)
+}
+
+// RunStrategy is Run with a schedule of a strategy other than Exhaustive, which needs many schedules: see [Explore].
+func (c *Checker) RunStrategy(s Strategy, seed uint64, task func(*Rank) error) (*Report, error) {
+	chooses, err := s.start(seed, c.cfg.Ranks, usualLength)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.run(chooses, task)
+	report := r.report()
+	report.Seed, report.Schedule = seed, r.recorded(s, seed)
+	return report, err
+}
+
+// run runs task once for each rank, as a strategy chooses.
+func (c *Checker) run(s strategy, task func(*Rank) error) (*run, error) {
+	r := newRun(c, s)
 	for _, rank := range r.ranks {
 		rank.host.start(func() error { return task(rank) })
 	}
-	err := r.schedule()
-	return r.report(), err
+	return r, r.schedule()
 }
 
 // info describes the device of a rank.

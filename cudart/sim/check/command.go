@@ -59,36 +59,20 @@ func (l *launch) begin() (task, error) {
 	run, cfg := l.stream.device.run, l.config()
 	run.launches++
 	o := newObserver(l, run.launches)
-	cfg.Turns, cfg.Observer = run.turns(run.launches), o
+	cfg.Observer = o
 	grid, err := exec.Launch(l.kernel.code, cfg)
 	if err != nil {
 		return nil, err
 	}
+	l.stream.launches++
+	t := &kernelTask{
+		run: run, grid: grid, observer: o, waiting: map[int][]*actor{},
+		id: actorID{rank: l.stream.device.rank.Number, stream: l.stream.number + 1, launch: l.stream.launches},
+	}
 	o.watched = run.watchGrid(o.rank, run.launches, o.kernel, l.shape.Grid(), grid)
-	return &kernelTask{grid, o}, nil
-}
-
-// kernelTask is a kernel that runs.
-type kernelTask struct {
-	grid     *exec.Grid
-	observer *observer
-}
-
-// quantum is the most instructions of a warp's turn. Turns are random, and shorter.
-const quantum = 4096
-
-func (t *kernelTask) step() (exec.State, error) {
-	state, err := t.grid.Turn(quantum)
-	if state == exec.Done {
-		t.observer.end()
-		t.observer.run.barrierFault(t.observer.watched, err)
-		t.observer.watched.grid = nil
-		t.observer.run.instructions += t.grid.Stats().WarpInstructions
-	}
-	if err != nil {
-		return state, failure("running "+t.observer.kernel, cudart.ErrLaunchFailed, "%v", err)
-	}
-	return state, nil
+	run.tasks = append(run.tasks, t)
+	t.admit()
+	return t, nil
 }
 
 // transfer is an access to a range of memory by a command of a stream.

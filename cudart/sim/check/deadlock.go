@@ -77,10 +77,10 @@ func (r *run) isStuck() bool {
 	return running
 }
 
-// isDeadlock reports whether a run in which nothing has gone on for so many steps never goes on, but for time-outs.
-func (r *run) isDeadlock(idle, ready int) bool {
-	const often = 64 // steps of each stream between two looks
-	return idle%(often*ready) == 0 && r.isStuck()
+// isDeadlock reports whether a run in which nothing has gone on for a while never goes on, but for time-outs.
+func (r *run) isDeadlock() bool {
+	const often = 16 // rounds between two looks
+	return r.idle.progress == r.progress && r.idle.rounds%often == often-1 && r.isStuck()
 }
 
 // deadlock notes why nothing can go on, and returns it as an error.

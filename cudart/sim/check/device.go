@@ -106,10 +106,11 @@ func (d *device) NewStream(...cudart.StreamOption) (cudart.Stream, error) {
 		return nil, d.fault
 	}
 	s := &stream{device: d, number: len(d.streams)}
-	actor := Actor{Rank: d.rank.Number, Command: fmt.Sprintf("stream %d", s.number)}
-	s.thread = d.run.detector.NewThread(actor, hostPlace(d.rank.Number), nil)
+	name := Actor{Rank: d.rank.Number, Command: fmt.Sprintf("stream %d", s.number)}
+	s.thread = d.run.detector.NewThread(name, hostPlace(d.rank.Number), nil)
 	d.streams = append(d.streams, s)
 	d.run.streams = append(d.run.streams, s)
+	d.run.addActor(&actor{id: actorID{rank: d.rank.Number, stream: s.number + 1}, stream: s})
 	return s, nil
 }
 

@@ -77,20 +77,25 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 	if len(e.Strategies) == 0 {
 		e.Strategies = DefaultStrategies
 	}
-	all := newMerge(e.Schedules)
+	for _, s := range e.Strategies {
+		if _, err := s.start(0, cfg.Ranks, usualLength); err != nil {
+			return nil, err
+		}
+	}
+	all := newMerge(e)
+	first := c.explored(e, 0, usualLength, task)
+	all.add(first)
 	results := make(chan result, e.Workers)
-	go c.runAll(e, task, results)
+	go c.runAll(e, max(1, first.strong), task, results)
 	waiting := map[int]result{}
 	for r := range results {
 		waiting[r.number] = r
 		for next, ok := waiting[all.Schedules]; ok; next, ok = waiting[all.Schedules] {
 			delete(waiting, next.number)
 			all.add(next)
-			if e.Progress != nil {
-				e.Progress(all.Coverage)
-			}
 		}
 	}
+	c.shrinkAll(e, &all.Explored, task)
 	return &all.Explored, nil
 }
 
@@ -99,29 +104,43 @@ type result struct {
 	number int
 	report *Report
 	err    error
+	strong int // accesses
 }
 
-// runAll runs the schedules, several at the same time, and closes results behind them.
-func (c *Checker) runAll(e Exploration, task func(*Rank) error, results chan<- result) {
+// runAll runs the schedules but for the first one, several at the same time, and closes results behind them. Length is
+// the number of strong accesses of a run, roughly.
+func (c *Checker) runAll(e Exploration, length int, task func(*Rank) error, results chan<- result) {
 	defer close(results)
 	numbers := make(chan int)
 	var workers sync.WaitGroup
 	for range e.Workers {
 		workers.Go(func() {
 			for n := range numbers {
-				report, err := c.Run(seedOf(e.Seed, n), task)
-				results <- result{n, report, err}
+				results <- c.explored(e, n, length, task)
 			}
 		})
 	}
-	for n := range e.Schedules {
-		if !e.Deadline.IsZero() && !time.Now().Before(e.Deadline) {
-			break
-		}
+	for n := 1; n < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)); n++ {
 		numbers <- n
 	}
 	close(numbers)
 	workers.Wait()
+}
+
+// explored runs the schedule of a number.
+func (c *Checker) explored(e Exploration, number, length int, task func(*Rank) error) result {
+	strategy, seed := e.Strategies[number%len(e.Strategies)], seedOf(e.Seed, number)
+	chooses, err := strategy.start(seed, c.cfg.Ranks, length)
+	if err != nil {
+		return result{number: number, report: &Report{}, err: err}
+	}
+	r, err := c.run(chooses, task)
+	report := r.report()
+	report.Seed = seed
+	if len(report.Findings) > 0 || err != nil {
+		report.Schedule = r.recorded(strategy, seed)
+	}
+	return result{number, report, err, r.strong}
 }
 
 // seedOf is the seed of a schedule of an exploration.

@@ -9,12 +9,14 @@ import (
 type merge struct {
 	Explored
 	known      map[string]int // index in Findings
+	last       []int          // of each finding the number of the last schedule that showed it, counted from 1
 	behaviours map[uint64]bool
+	progress   func(Coverage)
 }
 
-func newMerge(planned int) *merge {
-	m := &merge{known: map[string]int{}, behaviours: map[uint64]bool{}}
-	m.Planned = planned
+func newMerge(e Exploration) *merge {
+	m := &merge{known: map[string]int{}, behaviours: map[uint64]bool{}, progress: e.Progress}
+	m.Planned = e.Schedules
 	return m
 }
 
@@ -36,6 +38,9 @@ func (m *merge) add(r result) {
 	for _, f := range r.report.Findings {
 		m.find(f, r.report.Schedule)
 	}
+	if m.progress != nil {
+		m.progress(m.Coverage)
+	}
 }
 
 // find adds a finding, or counts it if an earlier schedule had it.
@@ -45,10 +50,14 @@ func (m *merge) find(f Finding, by *Schedule) {
 	if !ok {
 		m.known[key] = len(m.Findings)
 		m.Findings = append(m.Findings, Found{Finding: f, Schedules: 1, Schedule: by})
+		m.last = append(m.last, m.Schedules)
 		return
 	}
 	m.Findings[at].Count += f.Count
-	m.Findings[at].Schedules++
+	if m.last[at] != m.Schedules { // a schedule may show both orders
+		m.Findings[at].Schedules++
+		m.last[at] = m.Schedules
+	}
 }
 
 // Key is the same for findings of one kind and cause at the same instructions, in whichever order they were performed.

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,10 +22,47 @@ func TestExplorationDoesNotDependOnWorkers(t *testing.T) {
 		return e
 	}
 	one, two := explore(1), explore(2)
-	if diff := cmp.Diff(one, two); diff != "" {
+	if diff := cmp.Diff(asJSON(t, one), asJSON(t, two)); diff != "" {
 		t.Errorf("two workers report something else than one:\n%s", diff)
 	}
 	if one.Schedules != 12 || len(one.Findings) == 0 {
 		t.Errorf("%+v", one)
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A schedule is shrunk to a few decisions that still show the finding, and its file runs again.
+func TestShrinkingKeepsTheFinding(t *testing.T) {
+	text := story(map[string]string{
+		"STORE": "st.release.sys.global.u32", "LOAD": "ld.acquire.sys.global.u32", "RECEIVER_BARRIER": blockBarrier,
+	})
+	task := func(r *Rank) error { return passMessage(r, text, 128) }
+	e, err := Explore(Config{Ranks: 2}, Exploration{Seed: 5, Schedules: 8, ShrinkRuns: 300}, task)
+	if err != nil || len(e.Findings) != 1 {
+		t.Fatalf("error %v, findings %v", err, e.Findings)
+	}
+	f := e.Findings[0]
+	if len(f.Schedule.Turns) > 4 || f.Shrunk < 10 {
+		t.Errorf("shrunk to %d of %d decisions: %v", len(f.Schedule.Turns), f.Shrunk, f.Schedule.Turns)
+	}
+	c, err := New(Config{Ranks: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := ParseSchedule([]byte(asJSON(t, f.Schedule)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.Replay(s, task)
+	if err != nil || len(r.Findings) != 1 || r.Findings[0].Key() != f.Key() {
+		t.Errorf("error %v, findings %v", err, r.Findings)
 	}
 }

@@ -90,6 +90,12 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 		op.Vector = elements
 	}
 	known := o.operation(at.Site, op)
+	if a.Kind != exec.Reads {
+		o.run.changes++
+	}
+	if a.Kind == exec.Writes {
+		o.run.progress++
+	}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
 	o.watched.access(o.run, at, a)
 	var global, shared []uint64

@@ -13,7 +13,7 @@ type Report struct {
 	Trace uint64
 	// Behaviour is a digest of the order of strong accesses to each word.
 	Behaviour uint64
-	// Schedule is how to run the very same again.
+	// Schedule is how to run the very same again. Explore leaves it out where nothing was found.
 	Schedule *Schedule
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
 	Steps            int
@@ -72,11 +72,8 @@ type Actor struct {
 
 func (r *run) report() *Report {
 	report := &Report{
-		Seed: r.seed, Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
+		Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
 		Behaviour: uint64(r.trace), Results: r.sortedResults(),
-	}
-	report.Schedule = &Schedule{
-		Format: ScheduleFormat, Ranks: len(r.ranks), SMs: r.checker.cfg.SMs, Strategy: Random, Seed: r.seed, Trace: report.Trace,
 	}
 	for _, f := range r.detector.Findings() {
 		if !f.Hardware || r.checker.cfg.Model == ModelPTX {

@@ -3,7 +3,6 @@ package check
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 
 	"gpurun/cudart"
@@ -11,11 +10,9 @@ import (
 	"gpurun/cudart/sim/exec"
 )
 
-// run is one schedule: all that happens under a seed.
+// run is one schedule: all that happens by the choices of a strategy.
 type run struct {
 	checker  *Checker
-	seed     uint64
-	random   *rand.Rand
 	detector *race.Detector
 	memory   memory
 	ranks    []*Rank
@@ -23,7 +20,19 @@ type run struct {
 	meeting  meeting
 	shared   []cudart.DevicePtr // of Rank.Share
 
-	steps        int
+	strategy  strategy
+	ids       []actorID // of all actors, by number
+	byID      map[actorID]*actor
+	slow      []*actor      // hosts and streams
+	tasks     []*kernelTask // that run
+	decisions []decision
+
+	steps    int
+	strong   int    // strong accesses
+	changes  uint64 // of memory, and of what hosts and streams have done
+	progress uint64 // changes, but for those by atomic operations, which may poll
+	idle     idling
+
 	now          uint64 // nanoseconds, for kernels
 	launches     int
 	trace        digest
@@ -38,22 +47,24 @@ type run struct {
 }
 
 const (
-	stepTime = 1000       // nanoseconds that a step takes
-	idleTime = 10_000_000 // and one in which nothing but polling has happened for long
-	maxIdle  = 1 << 14    // steps without progress after which nothing can go on
-	maxBurst = 5          // logarithm of the most steps that a stream makes in a row
+	stepTime = 1000       // nanoseconds that a step of a host or a stream takes
+	turnTime = 50         // and a turn of a warp
+	idleTime = 10_000_000 // and a round in which nothing but polling happens, after so many
+	patient  = 1 << 11    // of them
+	maxIdle  = 1 << 13    // rounds without progress after which nothing can go on
 )
 
-func newRun(c *Checker, seed uint64) *run {
+func newRun(c *Checker, s strategy) *run {
 	r := &run{
-		checker: c, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), detector: race.New(),
-		memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
+		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
+		byID: map[actorID]*actor{},
 	}
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
 		rank.host.thread = r.detector.NewThread(Actor{Rank: n, Command: "host code"}, hostPlace(n), nil)
 		rank.Device = &device{run: r, rank: rank, info: c.info(n)}
 		r.ranks = append(r.ranks, rank)
+		r.addActor(&actor{id: actorID{rank: n}, host: rank.host})
 	}
 	return r
 }
@@ -61,57 +72,102 @@ func newRun(c *Checker, seed uint64) *run {
 // Nanoseconds implements exec.Clock.
 func (r *run) Nanoseconds() uint64 { return r.now }
 
-// schedule lets hosts and streams take steps until all hosts have ended.
+// schedule lets hosts, streams and warps take turns until all hosts have ended.
 func (r *run) schedule() error {
 	defer func() {
 		for _, rank := range r.ranks {
 			rank.host.end()
 		}
 	}()
-	for idle := 0; ; {
+	for {
 		r.hold()
-		ready := r.ready()
-		switch {
-		case len(ready) == 0 && r.allEnded():
-			return r.errors()
-		case len(ready) == 0 || idle > maxIdle || idle > 0 && r.isDeadlock(idle, len(ready)):
-			return errors.Join(r.deadlock(), r.errors())
-		case r.steps >= r.checker.cfg.Steps:
+		if r.steps >= r.checker.cfg.Steps {
 			r.isIncomplete("the run ended after %d steps, its budget", r.steps)
 			return errors.Join(fmt.Errorf("the ranks did not end within %d steps; allow more", r.steps), r.errors())
 		}
-		choice := r.random.IntN(len(ready))
-		r.trace.mix(uint64(len(ready)), uint64(choice))
-		idle++
-		if ready[choice]() {
-			idle = 0
-		}
-		if idle > maxIdle/4 {
-			r.now += idleTime
+		next := r.strategy.choose(r)
+		switch {
+		case next.end != nil:
+			return next.end
+		case next.actor != nil && !r.livelocked():
+			r.perform(next)
+		case next.actor == nil && r.allEnded() && len(r.tasks) == 0:
+			return r.errors()
+		case r.isDeadlock() || !r.poll():
+			return errors.Join(r.deadlock(), r.errors())
 		}
 	}
 }
 
-// ready lists what can take a step, in a fixed order: each returns whether it has made progress.
-func (r *run) ready() []func() bool {
-	var all []func() bool
-	for _, rank := range r.ranks {
-		if h := rank.host; h.ready() {
-			all = append(all, func() bool { r.count(); h.step(); return true })
-		}
+// perform lets an actor take its turn, and records that.
+func (r *run) perform(next choice) {
+	a := next.actor
+	a.begins(r)
+	switch {
+	case a.host != nil:
+		r.count(stepTime)
+		a.host.step()
+		r.changed()
+		a.ends(r, false)
+	case a.stream != nil:
+		a.ends(r, !a.stream.steps(next.most))
+	default:
+		next.most = a.task.turn(a, next)
 	}
-	for _, s := range r.streams {
-		if s.busy() {
-			all = append(all, s.steps)
-		}
-	}
-	return all
+	r.decisions = append(r.decisions, decision{uint32(a.number), uint32(next.most)})
+	r.trace.mix(uint64(a.number), uint64(next.most))
+}
+
+// changed notes progress that others may wait for.
+func (r *run) changed() {
+	r.changes++
+	r.progress++
 }
 
 // count counts a step, which takes a moment.
-func (r *run) count() {
+func (r *run) count(nanoseconds uint64) {
 	r.steps++
-	r.now += stepTime
+	r.now += nanoseconds
+}
+
+// idling is what is known of a time without progress.
+type idling struct {
+	progress uint64 // run.progress when it began
+	steps    int    // run.steps when it began
+	rounds   int    // in which all that poll have polled
+}
+
+// livelocked reports whether nothing but polling has happened for a while. Atomic operations that poll change memory
+// as far as the scheduler knows, and wake one another.
+func (r *run) livelocked() bool {
+	const many = 1 << 12
+	i := &r.idle
+	if i.progress != r.progress {
+		*i = idling{progress: r.progress, steps: r.steps}
+	}
+	return r.steps-i.steps >= many
+}
+
+// poll lets all poll that wait for memory to change, after a while at a later time: a wait may have a deadline. It
+// reports whether that makes sense.
+func (r *run) poll() bool {
+	i := &r.idle
+	if i.progress != r.progress {
+		*i = idling{progress: r.progress}
+	}
+	i.steps = r.steps
+	i.rounds++
+	if i.rounds > patient {
+		r.now += idleTime * uint64(1+i.rounds/64)
+	}
+	r.changes++ // for streams
+	some := false
+	r.candidates(func(a *actor) bool {
+		a.forced = a.task != nil
+		some = some || a.forced || a.stream != nil && a.stream.busy()
+		return true
+	})
+	return some && i.rounds <= maxIdle
 }
 
 func (r *run) allEnded() bool {
@@ -142,8 +198,5 @@ func (r *run) isIncomplete(format string, args ...any) {
 		r.incomplete = append(r.incomplete, text)
 	}
 }
-
-// turns is the random order of turns in a grid. Launches count from 1; the scheduler's own numbers have 0.
-func (r *run) turns(launch int) *rand.Rand { return rand.New(rand.NewPCG(r.seed, uint64(launch))) }
 
 var _ exec.Clock = (*run)(nil)

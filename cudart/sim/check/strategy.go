@@ -1,6 +1,9 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Strategy is a way to choose schedules.
 type Strategy string
@@ -9,20 +12,59 @@ type Strategy string
 const (
 	// Random lets hosts, streams and warps take turns of random length in random order.
 	Random Strategy = "random"
+	// PCT runs the one of highest priority, and lowers its priority at a few random places.
+	PCT Strategy = "pct"
+	// Late lets a rank, a block of all ranks, or a warp of all blocks go on only when nothing else can.
+	Late Strategy = "late"
+	// Bounded lets everyone run until it waits, with a few preemptions at random places.
+	Bounded Strategy = "bounded"
 )
 
 // DefaultStrategies are those of an exploration that names none.
-var DefaultStrategies = []Strategy{Random}
+var DefaultStrategies = []Strategy{Random, PCT, Late, Bounded}
 
 // Strategies are all that there are.
-var Strategies = []Strategy{Random}
+var Strategies = []Strategy{Random, PCT, Late, Bounded}
 
 // ParseStrategy finds a strategy by its name.
 func ParseStrategy(name string) (Strategy, error) {
-	for _, s := range Strategies {
-		if string(s) == name {
-			return s, nil
-		}
+	if s := Strategy(name); slices.Contains(Strategies, s) {
+		return s, nil
 	}
 	return "", fmt.Errorf("%q is no strategy; choose from %v", name, Strategies)
 }
+
+// usualLength is how many strong accesses a run is taken to have of which nothing is known.
+const usualLength = 1000
+
+// start makes the schedule of a seed. Length is how many strong accesses a run has, roughly.
+func (s Strategy) start(seed uint64, ranks, length int) (strategy, error) {
+	switch s {
+	case Random:
+		return newRandom(seed), nil
+	case PCT:
+		return newPCT(seed, length), nil
+	case Late:
+		return newLate(seed, ranks), nil
+	case Bounded:
+		return newBounded(seed, length), nil
+	}
+	return nil, fmt.Errorf("%q is no strategy for a single schedule; choose from %v", string(s), Strategies)
+}
+
+// strategy makes the choices of a run.
+type strategy interface {
+	// choose says who goes on, of those that can: see run.canGoOn. The zero choice means that nobody can.
+	choose(r *run) choice
+}
+
+// choice is an actor's turn. It ends early when the actor waits.
+type choice struct {
+	actor    *actor
+	most     int   // instructions of a warp, steps of a stream
+	accesses int   // most strong accesses of a warp, unless negative
+	end      error // not nil: the run ends here
+}
+
+// untilItWaits is a turn without a limit.
+func untilItWaits(a *actor) choice { return choice{actor: a, most: forever, accesses: -1} }

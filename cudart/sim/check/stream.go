@@ -19,6 +19,8 @@ type stream struct {
 	queue  []command
 	task   task
 	closed bool
+	// launches counts the kernels that have begun.
+	launches int
 }
 
 // command is a piece of enqueued work. It begins when the ones before it are done.
@@ -44,6 +46,12 @@ func (w waiting) step() (exec.State, error) {
 
 func (s *stream) busy() bool { return s.task != nil || len(s.queue) > 0 }
 
+// hasWork reports whether the stream can take a step: the warps of a kernel take those of their kernel.
+func (s *stream) hasWork() bool {
+	k, ok := s.task.(*kernelTask)
+	return s.busy() && (!ok || k.done)
+}
+
 // enqueue appends work that happens after what the host has done.
 func (s *stream) enqueue(begin func() (task, error)) error {
 	if s.device.fault != nil {
@@ -56,12 +64,13 @@ func (s *stream) enqueue(begin func() (task, error)) error {
 	return nil
 }
 
-// steps makes a random number of steps, and reports whether one of them made progress.
-func (s *stream) steps() (progress bool) {
-	for range 1 << s.device.run.random.IntN(maxBurst+1) {
+// steps makes some steps, and reports whether one of them made progress.
+func (s *stream) steps(most int) (progress bool) {
+	for range most {
 		if !s.busy() || !s.step() {
 			break
 		}
+		s.device.run.changed()
 		progress = true
 	}
 	return progress
@@ -69,7 +78,7 @@ func (s *stream) steps() (progress bool) {
 
 // step begins a command, or makes a step of the one under way. After a fault of the device, commands are dropped.
 func (s *stream) step() (progress bool) {
-	s.device.run.count()
+	s.device.run.count(stepTime)
 	if s.task == nil {
 		c := s.queue[0]
 		s.queue = s.queue[1:]

@@ -153,6 +153,7 @@ func (b *block) release(id int) {
 	bar := b.barriers[id]
 	b.barriers[id] = barrier{}
 	b.grid.progress = true
+	b.wakes()
 	if b.grid.cfg.Observer != nil {
 		b.tellRelease(id)
 	}

@@ -101,6 +101,10 @@ type Grid struct {
 	stats    Stats
 	scratch  matrixScratch
 	fences   atomic.Uint64
+
+	chosen bool     // the caller chooses whose turn it is
+	sync   syncTurn // likewise
+	woken  []int    // likewise: blocks of which a barrier let warps go on
 }
 
 // State is what a turn found.
@@ -174,13 +178,9 @@ func (g *Grid) Turn(quantum int) (State, error) {
 			i++
 			continue
 		}
-		b.performAll()
-		if err := b.checkIncoming(); err != nil {
+		if err := g.leave(b); err != nil {
 			return Done, err
 		}
-		g.retire(b)
-		b.giveMemory()
-		g.blocks = append(g.blocks[:i], g.blocks[i+1:]...)
 	}
 	g.startClusters()
 	switch {

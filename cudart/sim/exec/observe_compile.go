@@ -75,12 +75,15 @@ func (c *compiler) observeAccess(o *op) {
 	if o.mem.whole || kind == Updates && len(o.mem.vector) == 2 && o.mem.size == 8 { // .b128
 		shape.Bytes, shape.Elements = 16, 1
 	}
-	access := o.run
+	access, strong := o.run, shape.Order != "" && shape.Order != "weak"
 	o.run = func(w *warp, o *op, mask uint32) error {
 		w.expandLanes(o.a)
 		a, bias := shape, o.mem.bias
 		for i, base := range &w.regs[o.a] { // before a load that overwrites the address
 			a.Addresses[i] = base + bias
+		}
+		if strong && w.endsBefore(&a, mask) {
+			return errBeforeSync
 		}
 		if err := access(w, o, mask); err != nil {
 			return err

@@ -73,6 +73,7 @@ func (c *cluster) complete() {
 	c.arrived, c.phase = 0, ^c.phase
 	for _, b := range c.blocks {
 		b.grid.progress = true
+		b.wakes()
 		b.view.acquire("cluster")
 		for _, w := range b.warps {
 			for i := range w.paths[:w.others] {

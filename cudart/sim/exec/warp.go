@@ -71,10 +71,11 @@ func (w *warp) run(quantum int) (outcome, error) {
 		if !w.selectPath() {
 			return w.noneRunnable()
 		}
-		var err error
-		if quantum, err = w.execute(quantum); err != nil {
-			return exited, err
+		left, err := w.execute(quantum)
+		if err != nil {
+			return w.endEarly(quantum-left, err)
 		}
+		quantum = left
 	}
 	if w.others == 0 {
 		return exited, nil

@@ -1,0 +1,108 @@
+package check
+
+import (
+	"slices"
+
+	"gpurun/cudart"
+	"gpurun/cudart/sim/exec"
+)
+
+// kernelTask is a kernel that runs. Its warps are actors of their own.
+type kernelTask struct {
+	run      *run
+	id       actorID // with neither block nor warp
+	grid     *exec.Grid
+	observer *observer
+	awake    []*actor         // warps that do not wait at a barrier
+	waiting  map[int][]*actor // those that do, by block
+	done     bool
+	err      error
+}
+
+// forever is the most instructions of a turn that is to end by itself.
+const forever = 1 << 20
+
+// step ends the command when its kernel has ended.
+func (t *kernelTask) step() (exec.State, error) {
+	if !t.done {
+		return exec.Idle, nil
+	}
+	t.observer.end()
+	t.run.barrierFault(t.observer.watched, t.err)
+	t.observer.watched.grid = nil
+	t.run.instructions += t.grid.Stats().WarpInstructions
+	if t.err != nil {
+		return exec.Done, failure("running "+t.observer.kernel, cudart.ErrLaunchFailed, "%v", t.err)
+	}
+	return exec.Done, nil
+}
+
+// admit makes the warps that have become resident actors.
+func (t *kernelTask) admit() {
+	for _, w := range t.grid.TakeWarps() {
+		id := t.id
+		id.block, id.warp = w.Block(), w.Index()
+		t.wake(t.run.addActor(&actor{id: id, task: t, warp: w}))
+	}
+}
+
+func (t *kernelTask) wake(a *actor) {
+	a.state, a.at = exec.WarpRuns, len(t.awake)
+	t.awake = append(t.awake, a)
+}
+
+// turn is a turn of a warp, and returns how to record it.
+func (t *kernelTask) turn(a *actor, next choice) (most int) {
+	most = next.most
+	t.run.count(turnTime)
+	state, instructions, strong, err := a.warp.Turn(most, next.accesses)
+	t.run.steps += instructions / forever
+	t.run.strong += strong
+	if next.accesses >= 0 && state == exec.WarpRuns {
+		most = instructions
+	}
+	if state >= exec.WarpWaits {
+		last := len(t.awake) - 1
+		t.awake[a.at] = t.awake[last]
+		t.awake[a.at].at = a.at
+		t.awake = t.awake[:last]
+	}
+	a.state = state
+	switch state {
+	case exec.WarpWaits:
+		t.waiting[a.id.block] = append(t.waiting[a.id.block], a)
+	case exec.WarpExited:
+		t.run.changed()
+		delete(t.run.byID, a.id)
+		t.admit()
+	}
+	t.wakeBlocks()
+	a.ends(t.run, state == exec.WarpPolls)
+	if err == nil && len(t.awake) == 0 {
+		err = t.grid.Deadlock()
+	}
+	if err != nil || t.grid.Ended() {
+		t.end(err)
+	}
+	return most
+}
+
+// wakeBlocks lets the warps go on whose barriers are complete.
+func (t *kernelTask) wakeBlocks() {
+	for _, block := range t.grid.TakeWoken() {
+		t.waiting[block] = slices.DeleteFunc(t.waiting[block], func(a *actor) bool {
+			if !a.warp.CanGoOn() {
+				return false
+			}
+			t.wake(a)
+			return true
+		})
+	}
+}
+
+// end is the end of the kernel, which the stream has to notice.
+func (t *kernelTask) end(err error) {
+	t.done, t.err, t.awake, t.waiting = true, err, nil, nil
+	t.run.tasks = slices.DeleteFunc(t.run.tasks, func(other *kernelTask) bool { return other == t })
+	t.run.changed()
+}

@@ -1,0 +1,37 @@
+package check
+
+import "math/rand/v2"
+
+// late chooses at random, as the strategy random does. But a rank, a block of each launch, or a warp of each block goes
+// on only when nothing else can.
+type late struct {
+	random
+	isLate func(*actor) bool
+}
+
+func newLate(seed uint64, ranks int) *late {
+	s := &late{random: *newRandom(seed)}
+	choose := rand.New(rand.NewPCG(seed, 2))
+	rank, warp, block := choose.IntN(ranks), choose.IntN(4), choose.IntN(4)
+	one := choose.IntN(2) == 0 // rank alone
+	switch choose.IntN(3) {
+	case 0:
+		s.isLate = func(a *actor) bool { return a.id.rank == rank }
+	case 1:
+		s.isLate = func(a *actor) bool { return a.task != nil && a.id.block == block && (!one || a.id.rank == rank) }
+	default:
+		s.isLate = func(a *actor) bool { return a.task != nil && a.id.warp == warp && (!one || a.id.rank == rank) }
+	}
+	return s
+}
+
+func (s *late) choose(r *run) choice {
+	s.only = func(a *actor) bool { return !s.isLate(a) }
+	if next := s.random.choose(r); next.actor != nil {
+		return next
+	}
+	s.only = s.isLate
+	next := s.random.choose(r)
+	s.task = nil
+	return next
+}

@@ -1,0 +1,69 @@
+package check
+
+import "math/rand/v2"
+
+// pct gives each actor a random priority, and lets the one of highest priority run that can go on. At a few random
+// places the one that runs gets the lowest priority: Burckhardt, Kothari, Musuvathi and Nagarakatti, "A Randomized
+// Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010. A bug that needs the order of d pairs of
+// accesses is found with a probability of at least 1/(n k^(d-1)), of n actors and k strong accesses.
+//
+// There are so many warps that the seed also chooses who shares a priority: all of a rank, of a block, or of a warp.
+type pct struct {
+	seed    uint64
+	grain   int
+	changes []int // strong accesses of the run after which the priority changes, in descending order
+	lowered map[actorID]uint64
+}
+
+func newPCT(seed uint64, length int) *pct {
+	const mostChanges = 4
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := &pct{seed: random.Uint64(), grain: random.IntN(3), lowered: map[actorID]uint64{}}
+	s.changes = places(random, random.IntN(mostChanges+1), length)
+	return s
+}
+
+func (s *pct) choose(r *run) choice {
+	a := r.best(s.before)
+	if a == nil {
+		return choice{}
+	}
+	if n := len(s.changes); n > 0 && r.strong >= s.changes[n-1] {
+		s.lowered[s.group(a.id)] = uint64(n) // lower than at the change before
+		s.changes = s.changes[:n-1]
+		a = r.best(s.before)
+	}
+	return choice{actor: a, most: forever, accesses: 1}
+}
+
+func (s *pct) before(a, b *actor) bool { return s.priority(a.id) > s.priority(b.id) }
+
+func (s *pct) priority(id actorID) uint64 {
+	group := s.group(id)
+	if p, ok := s.lowered[group]; ok {
+		return p
+	}
+	const lowest = 1 << 8
+	return max(lowest, group.hash(s.seed))
+}
+
+// group stands for all that have the priority of an actor.
+func (s *pct) group(id actorID) actorID {
+	switch s.grain {
+	case 0:
+		return actorID{rank: id.rank}
+	case 1:
+		id.warp = 0
+	}
+	return id
+}
+
+// places are so many strong accesses of a run of a length, in descending order.
+func places(random *rand.Rand, n, length int) []int {
+	var all []int
+	for range n {
+		all = append(all, random.IntN(max(1, length)))
+	}
+	sortDescending(all)
+	return all
+}
