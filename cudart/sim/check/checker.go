@@ -22,6 +22,9 @@ type Config struct {
 	Resident int
 	// Model is by which accesses are judged; the zero value is ModelHardware.
 	Model Model
+	// Processes gives memory the life that it has where each rank is a process: an allocation begins with undefined
+	// contents, which it is a mistake to read, and ends with the task of its rank.
+	Processes bool
 }
 
 // Checker runs tasks. It keeps the kernels that it has compiled. It is safe for concurrent use.

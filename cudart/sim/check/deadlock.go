@@ -90,8 +90,9 @@ func (r *run) deadlock() error {
 	return fmt.Errorf("nothing can go on: %s", strings.Join(g.lines(), "; "))
 }
 
-// accessAt is an instruction of a kernel for people.
-func accessAt(by Actor, site exec.Site, kind race.Kind) Access {
-	in := site.Instruction()
-	return Access{Actor: by, Kind: kind, Text: site.Text(), Module: in.Module, Line: in.Line, Source: in.Source}
+// sideOf is an instruction of a kernel for people.
+func sideOf(by *doer, site exec.Site, kind race.Kind) Access {
+	in, actor := site.Instruction(), by.Actor
+	actor.Launch = by.grid.launch
+	return Access{Actor: actor, Kind: kind, Text: site.Text(), Module: in.Module, Line: in.Line, Source: in.Source}
 }

@@ -134,7 +134,7 @@ func (a arrivals) arrive(r *run, d *doer, at exec.Place, barrier int) {
 	f := Finding{
 		Kind: BarrierDivergence, Cause: causeAligned, Advice: divergenceAdvice[causeAligned], Count: 1,
 		Where: fmt.Sprintf("barrier %d of rank %d's block %d", barrier, d.Rank, at.Block),
-		Sides: []Access{accessAt(d.Actor, before, race.Fence), accessAt(d.Actor, at.Site, race.Fence)},
+		Sides: []Access{sideOf(d, before, race.Fence), sideOf(d, at.Site, race.Fence)},
 	}
 	r.addOther(f)
 }

@@ -64,10 +64,12 @@ type Access struct {
 
 // Actor is who performed an access: a warp of a kernel, or a command.
 type Actor struct {
-	Rank        int
-	Kernel      string // "" for commands
-	Block, Warp int
-	Command     string // such as "stream 0"
+	Rank   int
+	Kernel string // "" for commands
+	Launch int    // of the kernel, from 1 on, among all of the run
+	// Cluster is the block's cluster in its grid. Without clusters a block is one.
+	Cluster, Block, Warp int
+	Command              string // such as "stream 0"
 }
 
 func (r *run) report() *Report {
@@ -81,6 +83,7 @@ func (r *run) report() *Report {
 		}
 	}
 	report.Findings = append(report.Findings, r.otherFindings()...)
+	report.Findings = append(report.Findings, r.noted.findings...)
 	report.Findings = append(report.Findings, r.found...)
 	return report
 }

@@ -35,6 +35,7 @@ type run struct {
 
 	now          uint64 // nanoseconds, for kernels
 	launches     int
+	priors       map[int]int // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
 	instructions uint64
 	incomplete   []string
@@ -43,6 +44,7 @@ type run struct {
 	signals signals
 	others  []Finding // that are no race
 	results []Result
+	noted   notes
 	found   []Finding // of tasks
 }
 
@@ -57,8 +59,9 @@ const (
 func newRun(c *Checker, s strategy) *run {
 	r := &run{
 		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
-		byID: map[actorID]*actor{},
+		byID: map[actorID]*actor{}, priors: map[int]int{},
 	}
+	r.memory.shadow.Unwritten = r.uninitialized(nil)
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
 		rank.host.thread = r.detector.NewThread(Actor{Rank: n, Command: "host code"}, hostPlace(n), nil)
@@ -106,7 +109,7 @@ func (r *run) perform(next choice) {
 	switch {
 	case a.host != nil:
 		r.count(stepTime)
-		a.host.step()
+		r.stepHost(a)
 		r.changed()
 		a.ends(r, false)
 	case a.stream != nil:
@@ -122,6 +125,14 @@ func (r *run) perform(next choice) {
 func (r *run) changed() {
 	r.changes++
 	r.progress++
+}
+
+// stepHost runs the host code of a rank until it waits or ends.
+func (r *run) stepHost(a *actor) {
+	a.host.step()
+	if a.host.ended && r.checker.cfg.Processes {
+		r.endRank(r.ranks[a.id.rank])
+	}
 }
 
 // count counts a step, which takes a moment.

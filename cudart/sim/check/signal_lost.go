@@ -76,7 +76,7 @@ func (r *run) lostFindings() []Finding {
 }
 
 // access is a write for people.
-func (s *signal) access() Access { return accessAt(s.by.Actor, s.site, race.Write) }
+func (s *signal) access() Access { return sideOf(s.by, s.site, race.Write) }
 
 // access is a read for people.
-func (e *reader) access() Access { return accessAt(e.by.Actor, e.site, race.Read) }
+func (e *reader) access() Access { return sideOf(e.by, e.site, race.Read) }

@@ -49,7 +49,7 @@ func (g *waitGraph) addWarps(l *watchedGrid) {
 		}
 		d := l.doer(w.Block, w.Warp)
 		at := Wait{
-			Access: accessAt(d.Actor, w.Site, race.Read), launch: l, state: w.State, lanes: w.Lanes, site: w.Site,
+			Access: sideOf(d, w.Site, race.Read), launch: l, state: w.State, lanes: w.Lanes, site: w.Site,
 		}
 		switch w.State {
 		case exec.AtBarrier:
@@ -57,6 +57,8 @@ func (g *waitGraph) addWarps(l *watchedGrid) {
 			at.For = fmt.Sprintf("barrier %d of its block, where %d of %d threads have arrived", w.Barrier, w.Arrived, w.Wanted)
 		case exec.ForLanes:
 			at.For = fmt.Sprintf("other lanes of its warp; it has lanes %#x", w.Lanes)
+		case exec.ForBlocks:
+			at.For = "the other blocks of its cluster, or the kernel before it"
 		case exec.Polling:
 			g.addWords(d, at)
 			continue
@@ -89,7 +91,7 @@ func (g *waitGraph) addWords(d *doer, at Wait) {
 
 func (g *waitGraph) knows(d *doer, addr uint64) bool {
 	return slices.ContainsFunc(g.waits, func(w Wait) bool {
-		return w.Actor == d.Actor && w.launch == d.grid && w.addr == addr
+		return w.launch == d.grid && w.Block == d.Block && w.Warp == d.Warp && w.addr == addr
 	})
 }
 
@@ -101,13 +103,13 @@ func (g *waitGraph) word(d *doer, at Wait, p *pollRead, lane int, addr uint64) W
 		element++
 	}
 	word := addr + uint64(element)*size
-	at.Access, at.site, at.addr, at.shared = accessAt(d.Actor, p.at.Site, race.Read), p.at.Site, addr, exec.IsShared(addr)
-	at.For = g.run.where(d, word)
+	at.Access, at.site, at.addr, at.shared = sideOf(d, p.at.Site, race.Read), p.at.Site, addr, exec.IsShared(addr)
+	at.For = g.run.whereSeen(d, word)
 	at.Value, at.Test = fmt.Sprint(wordOf(g.run.holds(d.grid, d.Block, word, min(size, 8)))), p.at.TestText(lane, element)
 	if w := g.run.signals.word(word, false); w != nil && !at.shared {
 		for _, s := range w.writers {
 			a := s.access()
-			if !slices.ContainsFunc(at.Writers, func(o Access) bool { return o.Actor == a.Actor && o.Place() == a.Place() }) {
+			if !slices.ContainsFunc(at.Writers, func(o Access) bool { return o.Who() == a.Who() && o.Place() == a.Place() }) {
 				at.Writers = append(at.Writers, a)
 			}
 		}
@@ -115,12 +117,12 @@ func (g *waitGraph) word(d *doer, at Wait, p *pollRead, lane int, addr uint64) W
 	return at
 }
 
-// where describes an address for people, as a warp sees it.
-func (r *run) where(d *doer, addr uint64) string {
+// whereSeen describes an address for people, as a warp sees it.
+func (r *run) whereSeen(d *doer, addr uint64) string {
 	if exec.IsShared(addr) {
-		return fmt.Sprintf("the shared memory of rank %d's block %d at +%#x", d.Rank, d.Block, addr&(1<<exec.RegionShift-1))
+		return r.where(sharedMemory{d.Rank, d.Block}, addr)
 	}
-	return r.memory.describe(addr)
+	return r.where(nil, addr)
 }
 
 // endersOf are the waits whose end may end a wait.

@@ -25,7 +25,7 @@ func (g *Grid) TakeWarps() []Warp {
 		if b.started {
 			continue
 		}
-		b.started = true
+		b.start()
 		for _, w := range b.warps {
 			all = append(all, Warp{w})
 		}
@@ -166,6 +166,7 @@ func (g *Grid) leave(b *block) error {
 		return err
 	}
 	g.retire(b)
+	b.tellEnd()
 	b.giveMemory()
 	for i := range g.blocks {
 		if g.blocks[i] == b {

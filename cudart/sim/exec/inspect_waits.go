@@ -23,6 +23,7 @@ const (
 	Polling                    // a loop reads the same values again and again
 	AtBarrier                  // of the block
 	ForLanes                   // for other lanes of the warp, at a .sync instruction
+	ForBlocks                  // for other blocks of the cluster at its barrier, or for the kernel before this one
 )
 
 // Waits describes all lanes of the blocks that are resident. The caller calls it between two turns.
@@ -53,10 +54,18 @@ func (w *warp) waits(s *path) Wait {
 		}
 	case s.state == reconverging:
 		at.State = ForLanes
+	case w.grid.kernel.code[s.pc].waitsForBlocks():
+		at.State = ForBlocks
 	case (w.spun || w.watch.parked) && s.polled|s.previous != 0:
 		at.State, at.Site.pc = Polling, s.poll
 	}
 	return at
+}
+
+// waitsForBlocks reports whether lanes that are at the op may wait for other blocks. They execute it again and again.
+func (o *op) waitsForBlocks() bool {
+	in := o.inst
+	return in.Op == "griddepcontrol" || in.Op == "barrier" && slices.Contains(in.Mods, "cluster")
 }
 
 // Live is how many threads of a resident block have not exited; 0 for other blocks.

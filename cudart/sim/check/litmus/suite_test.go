@@ -63,6 +63,7 @@ func families() map[string][]made {
 		"R and 2+2W":           writesAndFences(),
 		"IRIW":                 independentReads(),
 		"coherence":            coherenceTests(),
+		"observation":          observationTests(),
 		"atomics":              atomicTests(),
 		"barriers":             barrierTests(),
 		"proxies":              proxyTests(),

@@ -33,6 +33,7 @@ type Finding struct {
 	Cause         Cause
 	First, Second Side   // in the order in which they were performed
 	Address       uint64 // of the element that Second accessed
+	Memory        any    // Memory.Name
 	Flag          *Edge  // with NarrowScope: the edge that would order them, or nil
 	Count         int    // how often the two instructions had this race
 	// Hardware says that current GPUs perform the two in this order, though PTX does not promise it.
@@ -49,7 +50,8 @@ type pair struct {
 
 // compare looks for a race of a new access with one that was recorded.
 func (d *Detector) compare(old, now *event, addr uint64) {
-	if old == nil || old.thread == now.thread && !now.op.ReadOnly || morallyStrong(old.thread, old.op, now.thread, now.op) {
+	if old == nil || old.thread == now.thread && !now.op.ReadOnly ||
+		morallyStrong(old.thread, old.op, now.thread, now.op) {
 		return
 	}
 	cause, race := whyUnordered(old, now)
@@ -57,7 +59,8 @@ func (d *Detector) compare(old, now *event, addr uint64) {
 		return
 	}
 	f := Finding{
-		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op}, Address: addr, Count: 1,
+		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op},
+		Address: addr, Memory: d.at.Name, Count: 1,
 	}
 	if cause == NarrowScope && !old.meets(now) {
 		f.Flag = now.thread.known.lost
@@ -75,7 +78,9 @@ func (d *Detector) compare(old, now *event, addr uint64) {
 }
 
 // meets reports whether two accesses would be morally strong if they had the same bytes and wide scopes.
-func (e *event) meets(now *event) bool { return e.op.strong() && now.op.strong() && e.op.Proxy == now.op.Proxy }
+func (e *event) meets(now *event) bool {
+	return e.op.strong() && now.op.strong() && e.op.Proxy == now.op.Proxy
+}
 
 // whyUnordered says whether two accesses are unordered, and why.
 func whyUnordered(old, now *event) (cause Cause, race bool) {

@@ -8,6 +8,8 @@ type message struct {
 	op       *Operation
 	releases []*release
 	reading  *reading
+	// observers are those of the write, without its writer.
+	observers []observer
 }
 
 // release is the first operation of a release pattern, and what its thread knew then.
@@ -89,5 +91,5 @@ func (t *Thread) acquire(o observation, op *Operation) bool {
 // morallyStrong reports whether two strong accesses to the same bytes are in each other's scope.
 func morallyStrong(a *Thread, opA *Operation, b *Thread, opB *Operation) bool {
 	return opA.strong() && opB.strong() && opA.Bytes == opB.Bytes && opA.Scope.reaches(a.place, b.place) &&
-		opB.Scope.reaches(b.place, a.place) && (opA.Proxy == opB.Proxy || opA.Space == BarrierSpace)
+		opB.Scope.reaches(b.place, a.place) && opA.Proxy == opB.Proxy
 }

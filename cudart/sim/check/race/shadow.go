@@ -8,6 +8,11 @@ type Memory struct {
 	pages  map[uint64]*page
 	last   *page // that was accessed last, with its number
 	number uint64
+	origin *event // that began the memory; see BeginMemory
+	// Unwritten, where it is not nil, is called at a read of an element of which nothing was written.
+	Unwritten func(t *Thread, op *Operation, addr uint64)
+	// Name tells people which memory it is. The detector passes it on.
+	Name any
 }
 
 // pageBytes is the size of a page, and of the largest element.
@@ -36,10 +41,14 @@ type event struct {
 // Access is an access of a thread: for each lane's address so many elements, one behind the other. Every address is a
 // multiple of the element's size.
 func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint64, elements int) {
+	d.at = m
 	if op.strong() && op.Kind != Write {
 		m.each(op, addresses, elements, func(_ uint64, cells []cell) {
 			t.observe(cells[0].message, op)
 			d.poll(t, cells[0].message, op)
+			for i := range cells {
+				cells[i].message.isObserved(t, op)
+			}
 		})
 		d.tears(t, m, op, addresses, elements)
 	}
@@ -66,17 +75,28 @@ func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(ad
 }
 
 func (d *Detector) read(e *event, addr uint64, cells []cell) {
+	d.at.checkWritten(e, addr, cells)
 	for i := range cells {
-		d.compare(cells[i].write, e, addr)
+		d.compareWrite(&cells[i], e, addr)
 		cells[i].addRead(e)
+	}
+}
+
+// compareWrite looks for a race with the last write, unless observation orders it.
+func (d *Detector) compareWrite(c *cell, now *event, addr uint64) {
+	if c.write == nil || now.op.ReadOnly || now.op.Proxy != c.write.op.Proxy || !c.message.happensBefore(now.thread) {
+		d.compare(c.write, now, addr)
 	}
 }
 
 // write is a write or an atomic operation.
 func (d *Detector) write(e *event, addr uint64, cells []cell, releases []*release) {
+	if e.op.Kind == Update {
+		d.at.checkWritten(e, addr, cells)
+	}
 	for i := range cells {
 		c := &cells[i]
-		d.compare(c.write, e, addr)
+		d.compareWrite(c, e, addr)
 		for _, r := range c.reads {
 			d.compare(r, e, addr)
 		}
@@ -88,8 +108,7 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, releases []*releas
 	}
 }
 
-// addRead keeps one read of each thread, strength and proxy. Of copies whose ends are told in order, the last stands for
-// all.
+// addRead keeps one read of each thread, strength and proxy. The last copy of a channel stands for the others.
 func (c *cell) addRead(e *event) {
 	for i, r := range c.reads {
 		if r.thread.number == e.thread.number && r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes &&
@@ -123,6 +142,9 @@ func (m *Memory) page(number, bytes uint64) *page {
 		}
 		p = &page{grain: bytes}
 		p.cells = make([]cell, pageBytes/p.grain)
+		for i := range p.cells {
+			p.cells[i].write = m.origin
+		}
 		m.pages[number] = p
 	}
 	m.last, m.number = p, number
