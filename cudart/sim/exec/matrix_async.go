@@ -166,6 +166,7 @@ func (b *block) wakeGroup(group int) {
 			if s := &w.paths[i]; s.state == atBarrier && int(s.barrier) == warpgroupBarrierID+group {
 				s.state = runnable
 				b.grid.progress = true
+				b.wakes()
 			}
 		}
 	}

@@ -54,11 +54,21 @@ func publish(t *Thread, op *Operation, releases []*release, before *message) *me
 	}
 	passes := op.Kind == Update && before.writer != t && morallyStrong(before.writer, before.op, t, op)
 	for _, r := range before.releases {
-		if (passes || r.by == t || op.Kind == Update && before.writer == t) && !slices.Contains(m.releases, r) {
+		if m.supersedes(r) {
+			continue
+		}
+		if passes || r.by == t || op.Kind == Update && before.writer == t {
 			m.releases = append(slices.Clip(m.releases), r)
 		}
 	}
 	return m
+}
+
+// supersedes reports whether the message has a later release of the same thread, with a scope that is no narrower.
+func (m *message) supersedes(r *release) bool {
+	return slices.ContainsFunc(m.releases, func(own *release) bool {
+		return own.by == r.by && own.known.ordered.time >= r.known.ordered.time && own.op.Scope >= r.op.Scope
+	})
 }
 
 // observe is a strong read of a message.
