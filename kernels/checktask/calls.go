@@ -144,6 +144,9 @@ func (r *rank) call(number int) collective.Call {
 	return call
 }
 
+// Call is the call of a number without its buffers.
+func (c *Calls) Call(number int) collective.Call { return c.callOf(c.count(number)) }
+
 // callOf is a call without its buffers.
 func (c *Calls) callOf(count int64) collective.Call {
 	return collective.Call{Count: count, DType: c.DType, Op: c.Op, Root: c.Root, InPlace: c.InPlace}
@@ -177,7 +180,8 @@ func (r *rank) join() (err error) {
 	l := &r.layout
 	r.comm, err = collective.New(collective.Config{
 		Device: r.Device, Source: source, Rank: r.Number, Peers: peers, Multicast: multicast,
-		SMs: info.SMs, MaxBlocks: r.MaxBlocks, PDL: r.Early, Timeout: timeout, Areas: map[any][]collective.PlacedArea{r.Algorithm: l.areas},
+		SMs: info.SMs, MaxBlocks: r.MaxBlocks, PDL: r.Early, Timeout: timeout,
+		Areas:        map[any][]collective.PlacedArea{r.Algorithm: l.areas},
 		PacketOffset: l.packets, PacketBytes: l.packetBytes, MailboxOffset: l.mailboxes, MailboxBytes: l.mailboxBytes,
 		ScratchOffset: l.scratch,
 	})
