@@ -45,7 +45,7 @@ func (e lifeEvent) String() string { return lifeEvents[e].text }
 // end ends an allocation, by what the host code of a rank does.
 func (r *run) end(in *region, by *host, how lifeEvent) {
 	op := &race.Operation{Kind: race.Write, Bytes: 1, Site: how}
-	r.detector.EndMemory(by.thread, &r.memory.shadow, in.base, in.base+1<<exec.RegionShift, op)
+	r.detector.EndMemory(by.thread, &r.memory.shadow, in.base, in.base+uint64(in.size+255)/256*256, op)
 	r.memory.free(in, how)
 }
 

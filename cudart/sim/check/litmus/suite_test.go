@@ -55,6 +55,8 @@ func (m *made) text() string {
 func families() map[string][]made {
 	return map[string][]made{
 		"message passing":      messagePassing(),
+		"fences and flags":     mixedScopes(),
+		"halves of fences":     fenceHalves(),
 		"load buffering":       loadBuffering(),
 		"write to read":        writeToRead(),
 		"chains of messages":   chains(),
@@ -65,6 +67,7 @@ func families() map[string][]made {
 		"coherence":            coherenceTests(),
 		"observation":          observationTests(),
 		"atomics":              atomicTests(),
+		"messages passed on":   passedOn(),
 		"barriers":             barrierTests(),
 		"proxies":              proxyTests(),
 		"values from thin air": thinAir(),

@@ -1,9 +1,6 @@
 package race
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // BeginMemory makes a memory that has not been accessed begin with an operation of a thread, which writes: accesses that it
 // does not happen before race with it.
@@ -24,10 +21,7 @@ func (m *Memory) checkWritten(e *event, addr uint64, cells []cell) {
 func (d *Detector) EndMemory(t *Thread, m *Memory, begin, end uint64, op *Operation) {
 	d.at = m
 	now := &event{thread: t, time: t.time, op: op}
-	for _, number := range slices.Sorted(maps.Keys(m.pages)) {
-		if number < begin/pageBytes || number >= end/pageBytes {
-			continue
-		}
+	for _, number := range m.pagesIn(begin/pageBytes, end/pageBytes) {
 		p := m.pages[number]
 		for i := range p.cells {
 			d.write(now, number*pageBytes+uint64(i)*p.grain, p.cells[i:i+1], nil)
@@ -35,4 +29,23 @@ func (d *Detector) EndMemory(t *Thread, m *Memory, begin, end uint64, op *Operat
 		delete(m.pages, number)
 	}
 	m.last = nil
+}
+
+// pagesIn are the numbers of the pages of a range that have been accessed, in their order.
+func (m *Memory) pagesIn(begin, end uint64) (all []uint64) {
+	if end-begin <= uint64(len(m.pages)) {
+		for number := begin; number < end; number++ {
+			if m.pages[number] != nil {
+				all = append(all, number)
+			}
+		}
+		return all
+	}
+	for number := range m.pages {
+		if begin <= number && number < end {
+			all = append(all, number)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
