@@ -39,8 +39,8 @@
 //
 // # Asynchronous accesses
 //
-// A bulk copy, a small copy (cp.async) and a wgmma are threads of their own, which begin where they are issued: a [Copy].
-// What their issuer does next is not ordered with them until somebody waits for their end; then the cause is
+// A bulk copy, a small copy (cp.async) and a wgmma are threads of their own, which begin at their issue: a [Copy].
+// What their issuer does next is not ordered with them until it waits for their end; without the wait the cause is
 // [NotWaitedFor]. Bulk copies and wgmma access memory through the async proxy. They are ordered behind a write through
 // the generic proxy only if a proxy fence is on the way: a third vector clock of each thread holds what happens before
 // such a fence, for each [Space]. Without the fence the cause is [WrongProxy]. Behind the end of a copy, and behind the
@@ -116,8 +116,8 @@
 //   - A release store whose value another thread has overwritten is forgotten, also where its own thread writes
 //     there again.
 //   - fence.sc counts as fence.acq_rel. An atomic compare-and-swap that fails counts as an atomic that writes.
-//   - A later write by another thread that happens after a read by .nc does not race with it, though PTX wants the memory
-//     to be read-only until the grid has ended.
+//   - A later write by another thread that happens after a read by .nc does not race with it, though PTX wants the
+//     memory to be read-only until the grid has ended.
 //   - A read through the generic proxy that happens before an asynchronous write does not race with it without a proxy
 //     fence: it has its value.
 //   - What a small copy has written needs no proxy fence behind its end, though it is written by the generic proxy.
