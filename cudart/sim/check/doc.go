@@ -51,8 +51,8 @@
 // allocation and, with [Config.Processes], the end of the rank that owns it: accesses of peers have to happen before.
 //
 // An asynchronous access, as a bulk copy, begins where it is issued, and ends where a thread has waited for it: by its
-// group, or by the mbarrier that it completes. The end of a grid waits for all copies. Of an mbarrier the arrivals of a
-// phase happen before what is behind a wait for it.
+// group, or by the mbarrier that it completes. The end of a grid waits for all copies. The arrivals at an mbarrier in a
+// phase happen before what is behind a wait for that phase.
 //
 // An access has to lie within one buffer: a range with a name, or what of an allocation has none. What follows a named
 // range up to the next multiple of 256 bytes belongs to no buffer.
@@ -66,8 +66,8 @@
 // # Limits
 //
 // An instruction that is not modeled is executed and listed in [Report.Incomplete]: those on tensor maps in memory, and
-// discard. Calls that are not modeled fail with cudart.ErrNotSupported and are listed as well: kernels that call malloc.
-// A run that needs more steps than its budget, or of which a task fails, is incomplete, too.
+// discard. Calls that are not modeled fail with cudart.ErrNotSupported and are listed as well: kernels that call
+// malloc. A run that needs more steps than its budget, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
