@@ -53,7 +53,7 @@ func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Dur
 	r.Pairs, r.BothOrders = max(r.Pairs, e.Pairs), max(r.BothOrders, e.BothOrders)
 	r.Seconds += took.Seconds()
 	incomplete := e.Incomplete
-	if e.Err != nil {
+	if e.Err != nil && !explains(e.Findings) {
 		incomplete = append(slices.Clone(incomplete), reason(e.Err))
 	}
 	for _, text := range incomplete {
@@ -64,6 +64,15 @@ func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Dur
 		at := m.find(f, c, r.Name())
 		r.Findings = appendOnce(r.Findings, at)
 	}
+}
+
+// explains reports whether findings say why a task failed.
+func explains(all []engine.Found) bool {
+	return slices.ContainsFunc(all, func(f engine.Found) bool {
+		return slices.Contains([]engine.Kind{
+			engine.Deadlock, engine.OutOfBounds, engine.Misaligned, engine.Freed, engine.BarrierDivergence,
+		}, f.Kind)
+	})
 }
 
 // reason is why a task failed, in one line.
@@ -123,14 +132,17 @@ func (m *merge) report() checkreport.Report {
 
 // verdict is what the findings amount to, and the exit code.
 func verdict(r checkreport.Report) (string, int) {
-	deadlocks := 0
+	deadlocks, mistakes := 0, 0
 	for _, f := range r.Findings {
-		if f.Kind == string(deadlock) {
+		switch {
+		case f.Kind == string(engine.Deadlock):
 			deadlocks++
+		case !f.Note:
+			mistakes++
 		}
 	}
 	switch {
-	case len(r.Findings) > deadlocks:
+	case mistakes > 0:
 		return checkreport.Findings, exit.WrongData
 	case deadlocks > 0:
 		return checkreport.Deadlock, exit.Timeout
@@ -139,8 +151,6 @@ func verdict(r checkreport.Report) (string, int) {
 	}
 	return checkreport.Clean, exit.OK
 }
-
-const deadlock engine.Kind = "deadlock"
 
 // describe is a finding for the report, with paths relative to the working directory.
 func (m *merge) describe(f merged) checkreport.Finding {

@@ -33,14 +33,14 @@ import (
 
 // Options are the flags.
 type Options struct {
-	ranks, sizes, strategy, algo, dtype, op string
-	minutes                                 float64
+	ranks, sizes, strategy, algo, dtype, op, model string
+	minutes                                        float64
 
-	Launches, Schedules, Blocks, Root int
-	Seed                              uint64
-	Unaligned                         bool
-	JSON, SARIF, JUnit, Suppressions  string
-	Replay, Save                      string
+	Launches, Schedules, Blocks, Root, Resident int
+	Seed                                        uint64
+	Unaligned                                   bool
+	JSON, SARIF, JUnit, Suppressions            string
+	Replay, Save                                string
 
 	Ranks      []int
 	Sizes      []int64 // bytes of the larger of a rank's buffers
@@ -65,6 +65,9 @@ const (
 	usualSchedules = 32
 )
 
+// The models.
+const hardwareModel, ptxModel = "hardware", "ptx"
+
 // defaultSizes are in bytes: an odd number of floats, an even number, and more than one block takes at a time.
 const defaultSizes = "1004,4K,24580"
 
@@ -80,6 +83,10 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
 		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")
+	f.StringVar(&o.model, "model", hardwareModel, "memory model, `hardware|ptx`: what current GPUs do, or what PTX promises; "+
+		"what ptx alone forbids is a note")
+	f.IntVar(&o.Resident, "resident", 0, "`number` of blocks of a grid that run at once; the others begin when blocks end "+
+		"(default: all)")
 	f.IntVar(&o.Blocks, "max-blocks", 2, "limit every grid to this number of `blocks`")
 	f.StringVar(&o.algo, "algo", "",
 		"comma-separated `algorithms`, or paths of kernel files; default: all of gpurun's own")
@@ -125,6 +132,7 @@ func (o *Options) Read(f *pflag.FlagSet) (err error) {
 		{"schedules", o.Schedules, fewest, mostSchedules},
 		{"max-blocks", o.Blocks, 1, collective.MaxBlocks},
 		{"root", o.Root, 0, collective.MaxRanks - 1},
+		{"resident", o.Resident, 0, collective.MaxBlocks},
 	} {
 		if n.value < n.least || n.value > n.most {
 			return exit.Usagef("--%s: %d is not between %d and %d", n.flag, n.value, n.least, n.most)
@@ -132,6 +140,9 @@ func (o *Options) Read(f *pflag.FlagSet) (err error) {
 	}
 	if !(o.minutes >= 0 && o.minutes <= mostMinutes) {
 		return exit.Usagef("--minutes: %v is not between 0 and %d", o.minutes, mostMinutes)
+	}
+	if !slices.Contains([]string{hardwareModel, ptxModel}, o.model) {
+		return exit.Usagef("--model: %w", suggest.Unknown("model", o.model, []string{hardwareModel, ptxModel}))
 	}
 	return errors.Join(o.readRanks(), o.readSizes(), o.readStrategies(), o.readCalls())
 }
