@@ -31,7 +31,8 @@ type merge struct {
 type merged struct {
 	engine.Found
 	request request
-	name    string // of the first case
+	planned plannedCase // the first that has it, and its name
+	name    string
 }
 
 func newMerge(p *Plan, a *program.Invocation) *merge {
@@ -92,7 +93,7 @@ func (m *merge) find(f engine.Found, c plannedCase, name string) (at int) {
 	if !ok {
 		at = len(m.found)
 		m.known[key] = at
-		m.found = append(m.found, merged{Found: f, request: c.command, name: name})
+		m.found = append(m.found, merged{Found: f, request: c.command, planned: c, name: name})
 		return at
 	}
 	m.found[at].Count += f.Count
@@ -154,6 +155,7 @@ func verdict(r checkreport.Report) (string, int) {
 
 // describe is a finding for the report, with paths relative to the working directory.
 func (m *merge) describe(f merged) checkreport.Finding {
+	f.Sides = slices.Clone(f.Sides) // a replay knows the paths as they were
 	for i := range f.Sides {
 		shorten(&f.Sides[i])
 	}
@@ -165,10 +167,12 @@ func (m *merge) describe(f merged) checkreport.Finding {
 		out.Sides = append(out.Sides, side(s))
 	}
 	if f.Flag != nil {
-		for i := range f.Flag {
-			shorten(&f.Flag[i])
-			out.Flag = append(out.Flag, side(f.Flag[i]))
+		flag := *f.Flag
+		for i := range flag {
+			shorten(&flag[i])
+			out.Flag = append(out.Flag, side(flag[i]))
 		}
+		f.Flag = &flag
 	}
 	out.Text = strings.Split(strings.TrimSuffix(f.Finding.String(), "\n"), "\n")
 	if f.Schedule != nil {

@@ -11,6 +11,8 @@
 //	replay     one schedule again
 //	progress   how far it is, on stderr
 //	write      the files of the results
+//	save       the files of the schedules
+//	timeline   the picture of the first finding
 package check
 
 import (
@@ -40,7 +42,7 @@ type Options struct {
 	Seed                                        uint64
 	Unaligned                                   bool
 	JSON, SARIF, JUnit, Suppressions            string
-	Replay, Save                                string
+	Replay, Save, Timeline                      string
 
 	Ranks      []int
 	Sizes      []int64 // bytes of the larger of a rank's buffers
@@ -100,13 +102,14 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.SARIF, "sarif", "", "write the findings as SARIF 2.1.0 to this `file`, for code scanning")
 	f.StringVar(&o.JUnit, "junit", "", "write the results as JUnit XML to this `file`")
 	f.StringVar(&o.Suppressions, "suppressions", "", "TOML `file` with findings that are accepted, each with its reason")
+	f.StringVar(&o.Timeline, "timeline", "", "draw the last events before the first finding into this SVG `file`")
 	f.StringVar(&o.Replay, "replay", "", "run the schedule of this `file` again, and nothing else")
 	f.StringVar(&o.Save, "save", ".", "`folder` for the schedules of findings; empty: they are not written")
 	flags.AddCompile(f)
 }
 
 // withReplay are the flags that mean something beside --replay: what is run is in its file.
-var withReplay = []string{"replay", "json", "sarif", "junit", "suppressions", "compile"}
+var withReplay = []string{"replay", "json", "sarif", "junit", "suppressions", "timeline", "compile"}
 
 // Read checks the flags.
 func (o *Options) Read(f *pflag.FlagSet) (err error) {
