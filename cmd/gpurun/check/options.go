@@ -9,6 +9,7 @@
 //	merge      findings of all cases, each once
 //	suppress   the file of findings that are accepted
 //	replay     one schedule again
+//	litmus     litmus tests of the memory model, which need no algorithm
 //	progress   how far it is, on stderr
 //	write      the files of the results
 //	save       the files of the schedules
@@ -43,6 +44,8 @@ type Options struct {
 	Unaligned                                   bool
 	JSON, SARIF, JUnit, Suppressions            string
 	Replay, Save, Timeline                      string
+
+	Litmus LitmusOptions
 
 	Ranks      []int
 	Sizes      []int64 // bytes of the larger of a rank's buffers
@@ -106,21 +109,30 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.Replay, "replay", "", "run the schedule of this `file` again, and nothing else")
 	f.StringVar(&o.Save, "save", ".", "`folder` for the schedules of findings; empty: they are not written")
 	flags.AddCompile(f)
+	o.Litmus.add(f)
 }
 
 // withReplay are the flags that mean something beside --replay: what is run is in its file.
 var withReplay = []string{"replay", "json", "sarif", "junit", "suppressions", "timeline", "compile"}
 
+// onlyWith is an error that gives a reason if a flag was given that is not among some.
+func onlyWith(f *pflag.FlagSet, allowed []string, reason string) (err error) {
+	f.Visit(func(x *pflag.Flag) {
+		if err == nil && !slices.Contains(allowed, x.Name) {
+			err = exit.Usagef("--%s: %s", x.Name, reason)
+		}
+	})
+	return err
+}
+
 // Read checks the flags.
-func (o *Options) Read(f *pflag.FlagSet) (err error) {
+func (o *Options) Read(f *pflag.FlagSet) error {
 	o.changed, o.compile = f.Changed, flags.MayCompile(f)
 	if o.changed("replay") {
-		f.Visit(func(x *pflag.Flag) {
-			if err == nil && !slices.Contains(withReplay, x.Name) {
-				err = exit.Usagef("--%s: with --replay, the file says what runs", x.Name)
-			}
-		})
-		return err
+		return onlyWith(f, withReplay, "with --replay, the file says what runs")
+	}
+	if o.Litmus.changed(f) {
+		return o.Litmus.read(f)
 	}
 	fewest := 0 // stands for the default
 	if o.changed("schedules") {

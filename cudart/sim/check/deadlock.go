@@ -56,12 +56,10 @@ func (r *run) isStuck() bool {
 			return false
 		}
 	}
-	running := false
 	for _, g := range r.grids {
 		if g.grid == nil {
 			continue
 		}
-		running = true
 		for _, w := range g.grid.Waits() {
 			switch w.State {
 			case exec.Goes:
@@ -74,7 +72,7 @@ func (r *run) isStuck() bool {
 			}
 		}
 	}
-	return running
+	return true
 }
 
 // isDeadlock reports whether a run in which nothing has gone on for a while never goes on, but for time-outs.

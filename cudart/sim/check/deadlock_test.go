@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -116,6 +117,41 @@ again:
 	@%p bra again;
 	end:
 `}.expect(t)
+}
+
+// A stream that waits for a value that nobody writes is a deadlock, too.
+func TestDeadlockOfAStream(t *testing.T) {
+	for value, want := range map[uint32]int{5: 0, 4: 1} {
+		c, err := New(Config{Ranks: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Run(0, func(r *Rank) error {
+			word, err := r.Device.Malloc(256)
+			if err != nil {
+				return err
+			}
+			r.Name(word, 256, "word")
+			writer, err := r.Device.NewStream()
+			if err != nil {
+				return err
+			}
+			reader, err := r.Device.NewStream()
+			if err != nil {
+				return err
+			}
+			return errors.Join(writer.WriteValue(word, value), reader.WaitValue(word, 5), reader.Synchronize(t.Context()))
+		})
+		if len(r.Findings) != want || (err != nil) != (want > 0) {
+			t.Errorf("value %d: error %v, findings %v", value, err, r.Findings)
+		}
+		for _, f := range r.Findings {
+			if f.Kind != Deadlock || f.Cause != causeNobody || !strings.Contains(f.String(), "rank 0's stream 1 waits by WaitValue "+
+				"for rank 0's word at +0x0, which is 4 (tested: value - 5 < 0)") {
+				t.Errorf("the finding is %v", f)
+			}
+		}
+	}
 }
 
 // The text of a deadlock is a wait-for graph: who waits, where, for which word, what it holds, how it is tested, and

@@ -92,7 +92,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	t := o.warp(at.Block, at.Warp)
 	op := race.Operation{
 		Kind: kinds[a.Kind], Scope: scopeOf(a.Order, a.Scope), Acquire: acquires(a.Order), Release: releases(a.Order),
-		Bytes: a.Bytes, ReadOnly: a.ReadOnly,
+		Bytes: a.Bytes, ReadOnly: a.ReadOnly, Reduction: a.Reduction,
 	}
 	elements := a.Elements
 	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole

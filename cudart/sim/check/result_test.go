@@ -12,7 +12,8 @@ import (
 // and what differs between ranks alone is no finding.
 func TestResultsThatDependOnTheSchedule(t *testing.T) {
 	for update, want := range map[string]int{"exch.b32": 1, "add.u32": 0} {
-		p := program{body: onlyOne + "add.u32 %w, %block, 1;\natom.relaxed.gpu.global." + update + " %v, [%mine], %w;\nend:\n"}
+		atomic := "atom.relaxed.gpu.global." + update + " %v, [%mine], %w;\n"
+		p := program{body: onlyOne + "add.u32 %w, %block, 1;\n" + atomic + "end:\n"}
 		p.ranks, p.threads, p.blocks = 1, 32, ones(2)
 		c, err := New(Config{Ranks: 1})
 		if err != nil {

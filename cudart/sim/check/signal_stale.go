@@ -8,7 +8,8 @@ package check
 //   - the wait compares the value with the same operands in two launches of its kernel
 //   - in the second it reads a write of an earlier launch of that kernel, counted by each rank for itself, by the block
 //     whose write has fulfilled the wait in the first
-//   - the instruction that has fulfilled it in the first writes the word again, in the launch with the number of the second
+//   - the instruction that has fulfilled it in the first writes the word again, in the launch with the number of the
+//     second
 const StaleFlag Kind = "stale-flag"
 
 // stalePass is a wait that a write of an earlier launch has fulfilled, if the writer writes again.

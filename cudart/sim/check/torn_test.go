@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// Vectors whose elements are not each tested are torn where the GPU stores them in pieces, and a note under the model of
-// PTX where it does not.
+// Vectors whose elements are not each tested are torn where the GPU stores them in pieces, and a note under the model
+// of PTX where it does not.
 func TestTornVectors(t *testing.T) {
 	packet := func(store, load, test string) string {
-		return onlyOne + "@%zero bra send;\nagain:\n20: " + load + ", [%mine];\n" + test + "@%p bra again;\nbra end;\nsend:\n" +
-			"10: " + strings.Replace(store, "TO", "[%peer]", 1) + ";\nend:\n"
+		return onlyOne + "@%zero bra send;\nagain:\n20: " + load + ", [%mine];\n" + test + "@%p bra again;\nbra end;\n" +
+			"send:\n10: " + strings.Replace(store, "TO", "[%peer]", 1) + ";\nend:\n"
 	}
 	const (
 		last  = "setp.ne.u32 %p, %y, 7;\n"

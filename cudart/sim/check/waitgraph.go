@@ -30,6 +30,11 @@ func (r *run) waitGraph() *waitGraph {
 			})
 		}
 	}
+	for _, s := range r.streams {
+		if v, ok := s.task.(*valueWait); ok {
+			g.addValueWait(s, v)
+		}
+	}
 	for _, w := range r.grids {
 		if w.grid != nil {
 			g.addWarps(w)
@@ -39,6 +44,17 @@ func (r *run) waitGraph() *waitGraph {
 		g.waits[i].On = g.endersOf(&g.waits[i])
 	}
 	return g
+}
+
+// addValueWait adds a WaitValue.
+func (g *waitGraph) addValueWait(s *stream, v *valueWait) {
+	by := Actor{Rank: s.device.rank.Number, Command: fmt.Sprintf("stream %d", s.number)}
+	w := Wait{Access: Access{Actor: by, Kind: race.Read, Text: "WaitValue"}, addr: uint64(v.addr)}
+	w.For, w.Test = g.run.memory.describe(w.addr), fmt.Sprintf("value - %d < 0", v.value)
+	if word, err := g.run.memory.bytes(v.addr, 4); err == nil {
+		w.Value = fmt.Sprint(wordOf(word))
+	}
+	g.waits = append(g.waits, w)
 }
 
 // addWarps adds the warps of a launch.
@@ -129,12 +145,12 @@ func (r *run) whereSeen(d *doer, addr uint64) string {
 func (g *waitGraph) endersOf(w *Wait) []int {
 	may := func(o *Wait) bool { return false }
 	switch {
-	case w.launch == nil:
+	case w.launch == nil && w.addr == 0:
 		may = func(o *Wait) bool {
 			if w.Text == waitsToMeet {
 				return o.launch == nil && o.Text != waitsToMeet
 			}
-			return o.launch != nil && o.Rank == w.Rank
+			return (o.launch != nil || o.addr != 0) && o.Rank == w.Rank
 		}
 	case w.state == exec.AtBarrier:
 		may = func(o *Wait) bool {

@@ -9,17 +9,20 @@ import (
 // name is who waits, in short.
 func (w *Wait) name() string {
 	if w.Kernel == "" {
-		return fmt.Sprintf("rank %d's host code", w.Rank)
+		return fmt.Sprintf("rank %d's %s", w.Rank, w.Command)
 	}
 	return fmt.Sprintf("rank %d block %d warp %d", w.Rank, w.Block, w.Warp)
 }
 
 // String is a wait as a line: who, where, and for what.
 func (w *Wait) String() string {
-	if w.Kernel == "" {
-		return w.name() + " waits: " + w.For
-	}
 	text := fmt.Sprintf("%s waits at %s, %s, for %s", w.name(), w.Place(), w.Opcode(), w.For)
+	switch {
+	case w.Kernel == "" && w.addr == 0:
+		return w.name() + " waits: " + w.For
+	case w.Kernel == "":
+		text = fmt.Sprintf("%s waits by WaitValue for %s", w.name(), w.For)
+	}
 	if w.Value != "" {
 		text += ", which is " + w.Value
 	}

@@ -81,8 +81,8 @@
 //	st.relaxed.v4.u32    ld.relaxed.v4.u32     never
 //
 // So the model of the hardware is that a volatile store of 16 bytes is two of 8, and that all other aligned stores and
-// loads of up to 16 bytes are whole. Over NVLink it was not measured. A vector of which the code behind the load tests an
-// element in each piece, as LL and mailboxes do, may arrive in pieces; the caller does not report it.
+// loads of up to 16 bytes are whole. Over NVLink it was not measured. A vector of which the code behind the load tests
+// an element in each piece, as LL and mailboxes do, may arrive in pieces; the caller does not report it.
 //
 // # Clocks
 //

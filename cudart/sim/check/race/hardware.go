@@ -3,8 +3,8 @@ package race
 import "slices"
 
 // What current GPUs do beyond PTX: a read that has returned before its thread's strong write is performed before any
-// write that follows a strong read of that write. So slots are used again behind relaxed and volatile flags. The package
-// documentation says what this rests on.
+// write that follows a strong read of that write. So slots are used again behind relaxed and volatile flags. The
+// package documentation says what this rests on.
 
 // reading is what a thread has read when it makes a strong write: what happens before the write, and its own reads in
 // front of its last barrier.
@@ -44,8 +44,8 @@ func (d *Detector) poll(t *Thread, m *message, op *Operation) {
 	d.polls = append(d.polls, poll{m.reading, t, t.time})
 }
 
-// orders reports whether current GPUs perform a read before a write, though PTX does not order them: there is a chain of
-// polls, from a write behind a barrier behind the read to the write.
+// orders reports whether current GPUs perform a read before a write, though PTX does not order them: there is a chain
+// of polls, from a write behind a barrier behind the read to the write.
 func (d *Detector) orders(old, now *event) bool {
 	if old.op.Kind != Read || now.op.Kind == Read || old.op.Proxy != Generic || now.op.Proxy != Generic {
 		return false

@@ -80,7 +80,7 @@ func (t *Thread) observe(m *message, op *Operation) {
 	strong := morallyStrong(m.writer, m.op, t, op)
 	for _, r := range m.releases {
 		o := observation{r, strong}
-		if r.by == t || op.Acquire && t.acquire(o, op) || slices.Contains(t.seen, o) {
+		if r.by == t || op.Acquire && t.acquire(o, op) || op.Reduction || slices.Contains(t.seen, o) {
 			continue
 		}
 		t.seen = append(t.seen, o)

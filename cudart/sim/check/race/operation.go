@@ -68,6 +68,7 @@ type Operation struct {
 	Proxy            Proxy
 	Space            Space
 	ReadOnly         bool // a read by .nc, of memory that nobody writes while the grid runs
+	Reduction        bool // red, whose read begins no acquire pattern
 	Site             Site
 }
 
