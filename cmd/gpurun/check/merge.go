@@ -49,6 +49,7 @@ func newMerge(p *Plan, a *program.Invocation) *merge {
 // add adds what an exploration of a case has found.
 func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Duration) {
 	r := &m.result.Cases[number]
+	r.Complete = e.Complete && (r.Complete || r.Schedules == 0)
 	r.Schedules += e.Coverage.Schedules
 	r.Behaviours += e.Behaviours
 	r.Pairs, r.BothOrders = max(r.Pairs, e.Pairs), max(r.BothOrders, e.BothOrders)

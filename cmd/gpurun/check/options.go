@@ -88,10 +88,10 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
 		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")
-	f.StringVar(&o.model, "model", hardwareModel, "memory model, `hardware|ptx`: what current GPUs do, or what PTX promises; "+
-		"what ptx alone forbids is a note")
-	f.IntVar(&o.Resident, "resident", 0, "`number` of blocks of a grid that run at once; the others begin when blocks end "+
-		"(default: all)")
+	f.StringVar(&o.model, "model", hardwareModel, "memory model, `hardware|ptx`: what current GPUs do, or what PTX "+
+		"promises; what ptx alone forbids is a note")
+	f.IntVar(&o.Resident, "resident", 0, "`number` of blocks of a grid that run at once; the others begin when blocks "+
+		"end (default: all)")
 	f.IntVar(&o.Blocks, "max-blocks", 2, "limit every grid to this number of `blocks`")
 	f.StringVar(&o.algo, "algo", "",
 		"comma-separated `algorithms`, or paths of kernel files; default: all of gpurun's own")

@@ -34,8 +34,8 @@ func WriteTimeline(w io.Writer, f Finding, events []Event) error {
 	slices.Sort(lanes)
 	width, height := max(left+eventWidth*(len(events)+2), least), top+laneHeight*len(lanes)+bottom
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+
-		"\n", width, height)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" `+
+		`font-size="12">`+"\n", width, height)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", width, height)
 	fmt.Fprintf(&b, `<text x="10" y="24" font-size="14">%s</text>`+"\n", escaped(f.Message()))
 	for i, lane := range lanes {
