@@ -73,8 +73,8 @@ const (
 // The models.
 const hardwareModel, ptxModel = "hardware", "ptx"
 
-// defaultSizes are in bytes: an odd number of floats, an even number, and more than one block takes at a time.
-const defaultSizes = "1004,4K,24580"
+// defaultSizes are in bytes: an odd number of floats, an even number, and more than a grid of two blocks takes at a time.
+const defaultSizes = "1004,4K,16404"
 
 // Add adds the flags.
 func (o *Options) Add(f *pflag.FlagSet) {
