@@ -49,7 +49,9 @@ func readExplanations() (list []*explanation, err error) {
 func (e *explanation) explains(r result) bool {
 	module, _ := path.Match(e.Module, r.module)
 	entry, _ := path.Match(e.Entry, r.entry)
-	return module && entry && e.Verdict == r.verdict && (e.Class == "*" || e.Class == r.Class) && e.text.MatchString(strings.Join(strings.Fields(r.Was), " "))
+	class := e.Class == "*" || e.Class == r.Class
+	line := e.text.MatchString(strings.Join(strings.Fields(r.Was), " "))
+	return module && entry && class && line && e.Verdict == r.verdict
 }
 
 // explain gives each result that needs an explanation to the first one that is for it, and returns the others.

@@ -82,7 +82,8 @@ func page(results []result, explanations []*explanation, pending []*subject) str
 		total[survived], equivalent, total[incomplete], percent(total[killed], n-equivalent))
 	b.WriteString("\n## By class\n\n" + byClass.markdown("class"))
 	b.WriteString("\n## By kernel\n\n" + byKernel.markdown("kernel"))
-	b.WriteString("\n## What is not killed with the right cause\n\n| verdict | class | mutants | kernels | line | why |\n" +
+	b.WriteString("\n## What is not killed with the right cause\n\n" +
+		"| verdict | class | mutants | kernels | line | why |\n" +
 		"|---|---|---:|---|---|---|\n")
 	for _, e := range explanations {
 		if len(e.found) > 0 {
