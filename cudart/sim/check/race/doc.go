@@ -11,6 +11,7 @@
 //	observation      a write happens before what is behind a read that observes it
 //	shadow           the last accesses to every byte
 //	life             the begin and the end of memory, and reads of what nobody wrote
+//	earlier          accesses in front of the last write that it does not stand for
 //	finding          the report: two accesses, and why nothing orders them
 //
 // # Model
@@ -48,8 +49,8 @@
 //
 //   - The lanes of a warp are one thread: no race within a warp is found, and a release by one lane releases what the
 //     other lanes have done. Threads that have ended keep their place in the clocks.
-//   - Only the last write to an element is kept, and one read of each thread since then with the same strength. Of
-//     three accesses that race with one another, one pair may go unnoticed.
+//   - Of an element are kept the last write, one read of each thread since then with the same strength, and earlier
+//     accesses with narrower scopes. Of three accesses that race with one another, one pair may go unnoticed.
 //   - A release store whose value another thread has overwritten is forgotten, also where its own thread writes
 //     there again.
 //   - fence.sc counts as fence.acq_rel. An atomic compare-and-swap that fails counts as an atomic that writes.
