@@ -64,8 +64,8 @@ const (
 
 // fewSchedules is how many schedules a case has when everything is checked, and usualSchedules when one collective is.
 const (
-	fewSchedules   = 8
-	usualSchedules = 64
+	fewSchedules   = 4
+	usualSchedules = 32
 )
 
 // defaultSizes are in bytes: an odd number of floats, an even number, and more than one block takes at a time.

@@ -165,6 +165,9 @@ func races(story string) []string {
 		if f.Flag != nil {
 			text += fmt.Sprintf(" by %v-%v", f.Flag.Release.Op.Site, f.Flag.Acquire.Op.Site)
 		}
+		if f.Hardware {
+			text += ", but hardware"
+		}
 		all = append(all, text)
 	}
 	return all
