@@ -100,8 +100,8 @@
 //   - The lanes of a warp are one thread: no race within a warp is found, and a release by one lane releases what the
 //     other lanes have done. Threads that have ended keep their place in the clocks.
 //   - Of an element are kept the last write, one read of each thread since then with the same strength, and earlier
-//     accesses with narrower scopes. Of three accesses that race with one another, one pair may go unnoticed. So does a weak read behind an own strong
-//     write, of a location that another thread has written before by a strong write that nothing orders.
+//     accesses with narrower scopes. Of three accesses that race with one another, one pair may go unnoticed. So may a
+//     weak read behind an own strong write, if another thread wrote before it by a strong write that nothing orders.
 //   - A release store whose value another thread has overwritten is forgotten, also where its own thread writes
 //     there again.
 //   - fence.sc counts as fence.acq_rel. An atomic compare-and-swap that fails counts as an atomic that writes.
