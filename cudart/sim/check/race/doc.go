@@ -13,6 +13,7 @@
 //	life             the begin and the end of memory, and reads of what nobody wrote
 //	copy             asynchronous accesses, and who waits for them
 //	proxy            what asynchronous accesses see behind a proxy fence
+//	earlier          accesses in front of the last write that it does not stand for
 //	finding          the report: two accesses, and why nothing orders them
 //	hardware         what current GPUs do beyond PTX, and vectors that may be torn
 //
@@ -111,8 +112,9 @@
 //
 //   - The lanes of a warp are one thread: no race within a warp is found, and a release by one lane releases what the
 //     other lanes have done. Threads that have ended keep their place in the clocks.
-//   - Only the last write to an element is kept, and one read of each thread since then with the same strength. Of
-//     three accesses that race with one another, one pair may go unnoticed.
+//   - Of an element are kept the last write, one read of each thread since then with the same strength, and earlier
+//     accesses with narrower scopes. Of three accesses that race with one another, one pair may go unnoticed. So may a
+//     weak read behind an own strong write, if another thread wrote before it by a strong write that nothing orders.
 //   - A release store whose value another thread has overwritten is forgotten, also where its own thread writes
 //     there again.
 //   - fence.sc counts as fence.acq_rel. An atomic compare-and-swap that fails counts as an atomic that writes.
