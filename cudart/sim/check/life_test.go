@@ -120,6 +120,9 @@ func TestLifeOfMemory(t *testing.T) {
 		"an asynchronous copy over the end": {
 			"@%last cp.async.ca.shared.global [room], [%at], 8; cp.async.wait_all;", 0, 4, "", "",
 		},
+		"an asynchronous copy of what is not written": {
+			"@%last cp.async.ca.shared.global [room], [%at], 8; cp.async.wait_all;", 64, 200, "", "",
+		},
 		"an asynchronous copy from the gap": {
 			"@%last cp.async.ca.shared.global [room], [%at], 8; cp.async.wait_all;", 24, 16,
 			"out-of-bounds, behind the end of a buffer, 10",
