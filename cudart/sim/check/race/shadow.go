@@ -45,10 +45,12 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 	if op.strong() && op.Kind != Write {
 		m.each(op, addresses, elements, func(_ uint64, cells []cell) {
 			t.observe(cells[0].message, op)
+			d.poll(t, cells[0].message, op)
 			for i := range cells {
 				cells[i].message.isObserved(t, op)
 			}
 		})
+		d.tears(t, m, op, addresses, elements)
 	}
 	e := &event{thread: t, time: t.time, op: op}
 	if op.Kind == Read {
