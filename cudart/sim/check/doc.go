@@ -4,9 +4,9 @@
 // The files:
 //
 //	checker, rank      the entry: a task for each rank, run once for each seed
-//	explore         many schedules of one task, and what they found together
-//	strategy        ways to choose a schedule
-//	schedulefile    a schedule that can run again
+//	explore            many schedules of one task, and what they found together
+//	strategy           ways to choose a schedule
+//	schedulefile       a schedule that can run again
 //	schedule, host     who runs next; the host code of a rank is a coroutine
 //	device, module     cudart.Device on one address space for all ranks
 //	stream, command    queues of work: copies and fills
@@ -18,6 +18,7 @@
 //	memory, bounds     allocations, names for people, and accesses that belong to no buffer
 //	life, faults       accesses before the begin or after the end of memory, and misaligned ones
 //	uninitialized      reads of what nobody wrote
+//	notes              findings about single accesses
 //	deadlock, poll     when nothing can go on
 //	waitgraph*         who waits for whom then, and why
 //	divergence         barriers that are never complete
@@ -25,7 +26,7 @@
 //	doer               warps and launches, as these analyses name them
 //	result             results that depend on the schedule
 //	model, torn        what PTX promises and what GPUs do; vectors that may be torn
-//	report, text*, notes      what was found, and how it reads
+//	report*, text*, notes     what was found, and how it reads
 //
 // # Model
 //
