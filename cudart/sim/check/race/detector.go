@@ -9,7 +9,7 @@ type Detector struct {
 	known    map[pair]int // index in findings
 	polls    []poll
 	torn     []Tear
-	at       *Memory      // that is accessed now
+	at       *Memory // that is accessed now
 }
 
 // New makes a detector that knows no threads.
