@@ -46,7 +46,8 @@ end:
 				"10: st.release.sys.global.u32 [%peer], 1;\nend:\n", launches: ones(3), seeds: 32,
 		},
 		"a flag that this launch writes twice": {
-			body: onlyOne + "@%zero bra send;\n" + waitsFor("1") + reset + "st.release.sys.global.u32 [%peer+64], %n;\nbra end;\n" +
+			body: onlyOne + "@%zero bra send;\n" + waitsFor("1") + reset +
+				"st.release.sys.global.u32 [%peer+64], %n;\nbra end;\n" +
 				"send:\n10: st.release.sys.global.u32 [%peer], 1;\nadd.u32 %i, %i, 1;\nsetp.lt.u32 %p, %i, 2;\n@%p bra send;\n" +
 				"back:\nld.acquire.sys.global.u32 %v, [%mine+64];\nsetp.lt.u32 %p, %v, %n;\n@%p bra back;\nend:\n",
 			launches: ones(3), seeds: 32,
