@@ -147,8 +147,8 @@ func TestDeadlockOfAStream(t *testing.T) {
 			t.Errorf("value %d: error %v, findings %v", value, err, r.Findings)
 		}
 		for _, f := range r.Findings {
-			if f.Kind != Deadlock || f.Cause != causeNobody || !strings.Contains(f.String(), "rank 0's stream 1 waits by WaitValue "+
-				"for rank 0's word at +0x0, which is 4 (tested: value - 5 < 0)") {
+			const line = "rank 0's stream 1 waits by WaitValue for rank 0's word at +0x0, which is 4 (tested: value - 5 < 0)"
+			if f.Kind != Deadlock || f.Cause != causeNobody || !strings.Contains(f.String(), line) {
 				t.Errorf("the finding is %v", f)
 			}
 		}
