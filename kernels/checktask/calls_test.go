@@ -90,6 +90,25 @@ func TestBarrierThatDoesNotWaitIsFound(t *testing.T) {
 		t.Errorf("the barrier has findings: %v, incomplete %q", r.Findings, r.Incomplete)
 	}
 	flag.Enqueue = func(*collective.Comm, cudart.Stream, collective.Call) error { return nil }
+	checker, err := check.New(check.Config{Ranks: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for seed := range uint64(4) {
+		r, err := checker.Run(seed, c.Task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.Findings {
+			if f.Kind == check.WrongResult && strings.Contains(f.Where, "tokens: element ") {
+				wrong++
+			}
+		}
+	}
+	if wrong == 0 {
+		t.Error("no rank has copied a token before it was written")
+	}
 	r := run(t, 3, c)
 	if !slices.ContainsFunc(r.Findings, func(f check.Finding) bool {
 		return f.Kind == check.Race && strings.Contains(f.Where, "input") && f.Sides[0].Rank != f.Sides[1].Rank
@@ -133,5 +152,24 @@ func TestCountsFor(t *testing.T) {
 	c := Calls{Algorithm: &picky, DType: collective.Float, Op: collective.Sum}
 	if got, err := c.CountsFor([]int64{4 * 100}, 2, false); err != nil || !slices.Equal(got, []int64{144}) {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// Each count has as many calls as the others, and is behind itself, behind a smaller and behind a larger one.
+func TestOrderOfCounts(t *testing.T) {
+	for launches, want := range map[int][]int64{
+		1: {7, 8, 9},
+		2: {7, 7, 8, 8, 9, 9},
+		3: {7, 7, 8, 8, 9, 9, 7, 9, 8},
+		4: {7, 7, 8, 8, 9, 9, 7, 9, 8, 7, 9, 8},
+	} {
+		c := Calls{Counts: []int64{7, 8, 9}, Launches: launches}
+		var got []int64
+		for n := range c.total() {
+			got = append(got, c.count(n))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d launches: %d, want %d", launches, got, want)
+		}
 	}
 }

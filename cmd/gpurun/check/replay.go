@@ -41,7 +41,7 @@ func ShowReplay(ctx context.Context, a *program.Invocation, o *Options, notify f
 	m := newMerge(p, a)
 	m.result.Seed = s.Seed
 	m.add(0, c, explored(report, s, err), 0)
-	return o.conclude(a, m.report())
+	return errors.Join(m.drawTimeline(o.Timeline), o.conclude(a, m.report()))
 }
 
 // explored is the report of one schedule as that of an exploration.
@@ -91,7 +91,7 @@ func (o *Options) again(ctx context.Context, r request, world int, notify func(s
 	}
 	calls := checktask.Calls{
 		Algorithm: a, Shape: shape, DType: d, Op: collective.Op(r.Op), Root: r.Root, Counts: r.Counts, Launches: r.Launches,
-		InPlace: r.InPlace, MaxBlocks: r.MaxBlocks, Seed: r.Seed,
+		InPlace: r.InPlace, Early: r.Early, Replayed: r.Replayed, MaxBlocks: r.MaxBlocks, Seed: r.Seed,
 	}
 	for _, count := range r.Counts {
 		if count < 0 {

@@ -105,7 +105,11 @@ func (m *memory) nearest(addr uint64) string {
 	for _, n := range m.names {
 		consider(n.begin, n.end, fmt.Sprintf("rank %d's %s", n.rank, n.name))
 	}
+	in := m.ever(addr)
 	for _, r := range m.regions {
+		if r == in && addr-r.base < uint64(r.size) && best < 1<<exec.RegionShift {
+			continue // one of its buffers is nearest
+		}
 		consider(r.base, r.base+uint64(r.size), fmt.Sprintf("an allocation of rank %d, of %d bytes", r.rank, r.size))
 	}
 	if best >= 1<<exec.RegionShift {
@@ -128,6 +132,14 @@ func (o *observer) checkBounds(at exec.Place, a *exec.ObservedAccess) {
 			o.run.noteBounds(cause, side, lane, addr, bytes)
 			return
 		}
+	}
+}
+
+// checkRange notes a range of an asynchronous copy that belongs to no buffer.
+func (o *observer) checkRange(t *race.Thread, site exec.Site, kind race.Kind, r exec.ObservedRange) {
+	if cause, ok := o.run.memory.within(r.Address, r.Bytes, kind == race.Read); !ok {
+		side := access(race.Side{Thread: t.Name, Op: &race.Operation{Kind: kind, Site: site}})
+		o.run.noteBounds(cause, side, 0, r.Address, r.Bytes)
 	}
 }
 

@@ -29,6 +29,7 @@ type cell struct {
 	write   *event
 	message *message // of the write, if it is strong
 	reads   []*event
+	earlier []earlier
 }
 
 // event is an operation at a time of a thread. Accesses of one instruction share it.
@@ -45,10 +46,12 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 	if op.strong() && op.Kind != Write {
 		m.each(op, addresses, elements, func(_ uint64, cells []cell) {
 			t.observe(cells[0].message, op)
+			d.poll(t, cells[0].message, op)
 			for i := range cells {
 				cells[i].message.isObserved(t, op)
 			}
 		})
+		d.tears(t, m, op, addresses, elements)
 	}
 	e := &event{thread: t, time: t.time, op: op}
 	if op.Kind == Read {
@@ -75,15 +78,9 @@ func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(ad
 func (d *Detector) read(e *event, addr uint64, cells []cell) {
 	d.at.checkWritten(e, addr, cells)
 	for i := range cells {
-		d.compareWrite(&cells[i], e, addr)
+		d.compareObserved(cells[i].write, cells[i].message, e, addr)
+		d.compareEarlier(&cells[i], e, addr)
 		cells[i].addRead(e)
-	}
-}
-
-// compareWrite looks for a race with the last write, unless observation orders it.
-func (d *Detector) compareWrite(c *cell, now *event, addr uint64) {
-	if c.write == nil || now.op.ReadOnly || now.op.Proxy != c.write.op.Proxy || !c.message.happensBefore(now.thread) {
-		d.compare(c.write, now, addr)
 	}
 }
 
@@ -94,12 +91,13 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, releases []*releas
 	}
 	for i := range cells {
 		c := &cells[i]
-		d.compareWrite(c, e, addr)
+		d.compareObserved(c.write, c.message, e, addr)
 		for _, r := range c.reads {
 			d.compare(r, e, addr)
 		}
+		d.compareEarlier(c, e, addr)
 		before := c.message
-		*c = cell{write: e, reads: c.reads[:0]}
+		*c = cell{write: e, reads: c.reads[:0], earlier: c.replaced(e)}
 		if e.op.strong() {
 			c.message = publish(e.thread, e.op, releases, before)
 		}
@@ -156,7 +154,7 @@ func (p *page) split(grain uint64) {
 	for _, c := range p.cells {
 		for range parts {
 			part := c
-			part.reads = slices.Clone(c.reads)
+			part.reads, part.earlier = slices.Clone(c.reads), slices.Clone(c.earlier)
 			cells = append(cells, part)
 		}
 	}
