@@ -137,8 +137,8 @@ func kernelsIn(list []result) string {
 const introduction = `# What gpurun check finds of planted mistakes
 
 Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization, one at a time, in the PTX of the
-kernels that ship and of the examples. The race checker then runs each mutant under up to 4 random schedules. This page is
-written by
+kernels that ship and of the examples. The race checker then runs each mutant under up to 4 random schedules, by what PTX
+promises (--model ptx). This page is written by
 
     GPURUN_MUTANTS=all go test -timeout 30m ./kernels/mutants -update
 
