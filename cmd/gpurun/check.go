@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/check"
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 )
@@ -55,6 +56,12 @@ func newCheckCommand(a *program.Invocation) *cobra.Command {
 }
 
 func runCheck(ctx context.Context, a *program.Invocation, o *check.Options, words []string) error {
+	if o.Replay != "" {
+		if len(words) > 0 {
+			return exit.Usagef("%q: with --replay, the file says what runs", words[0])
+		}
+		return check.ShowReplay(ctx, a, o, notify(a))
+	}
 	p, err := check.NewPlan(ctx, o, words, notify(a))
 	if err != nil {
 		return err

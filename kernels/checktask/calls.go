@@ -150,10 +150,16 @@ func (r *rank) join() (err error) {
 	if source == nil {
 		source = ptx.Source
 	}
+	var multicast cudart.DevicePtr
+	if r.Algorithm.Needs.Multicast {
+		if multicast, err = r.Multicast(peers); err != nil {
+			return err
+		}
+	}
 	l := &r.layout
 	r.comm, err = collective.New(collective.Config{
-		Device: r.Device, Source: source, Rank: r.Number, Peers: peers, SMs: info.SMs, MaxBlocks: r.MaxBlocks,
-		Timeout: timeout, Areas: map[any][]collective.PlacedArea{r.Algorithm: l.areas},
+		Device: r.Device, Source: source, Rank: r.Number, Peers: peers, Multicast: multicast,
+		SMs: info.SMs, MaxBlocks: r.MaxBlocks, Timeout: timeout, Areas: map[any][]collective.PlacedArea{r.Algorithm: l.areas},
 		PacketOffset: l.packets, PacketBytes: l.packetBytes, MailboxOffset: l.mailboxes, MailboxBytes: l.mailboxBytes,
 		ScratchOffset: l.scratch,
 	})

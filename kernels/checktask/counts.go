@@ -35,14 +35,16 @@ func (c *Calls) CountsFor(sizes []int64, world int, unaligned bool) (counts []in
 	return nil, err
 }
 
-// accepted is the smallest count from one on that the algorithm takes, of those that are multiples of powers of two.
+// accepted is the first count from one on that the algorithm takes.
 func (c *Calls) accepted(count int64, world int) (int64, error) {
-	const most = 1 << 12 // elements, of which a count may have to be a multiple
+	const most = 1 << 14 // elements, of which a count may have to be a multiple: more than a row of a large model has
 	first := c.accept(count, world)
-	for unit := int64(1); unit <= most; unit *= 2 {
-		rounded := (count + unit - 1) / unit * unit
-		if c.accept(rounded, world) == nil {
-			return rounded, nil
+	if first == nil {
+		return count, nil
+	}
+	for more := range int64(most) {
+		if c.accept(count+more, world) == nil {
+			return count + more, nil
 		}
 	}
 	return 0, first

@@ -27,6 +27,9 @@ func (d *data) input(number int) reference.Input {
 		Seed: d.Seed + uint64(number), DType: d.DType, Op: d.Op, World: d.World, Stepwise: d.Algorithm.Stepwise,
 		Ordered: d.Algorithm.Ordered,
 	}
+	if d.Algorithm.Needs.Multicast && d.DType.Kind == collective.FloatingPoint && d.DType.Size == 1 {
+		in.Accumulator = collective.Half // of multimem.ld_reduce
+	}
 	if accumulator := d.Algorithm.Accumulator; accumulator != nil {
 		in.Accumulator = *accumulator
 	}

@@ -42,11 +42,14 @@ func TestWeakenedBarriersOfOneShotAreFound(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(m.replacement, m.occurrence), func(t *testing.T) {
 			text := mutant(t, m.pattern, m.occurrence, m.replacement)
-			c := checkedCalls{algorithm: allreduce.OneShot(), count: 1500, calls: 3, blocks: 2}
-			c.source = func(string) ([]byte, error) { return []byte(text), nil }
+			c := checkedCalls(allreduce.OneShot(), 1500)
+			c.Source = func(string) ([]byte, error) { return []byte(text), nil }
 			checker := newChecker(t, 2)
 			for seed := range uint64(3) {
-				r := c.run(t, checker, seed)
+				r, err := checker.Run(seed, c.Task)
+				if err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
 				if !findsStaging(r, strings.Split(text, "\n"), m.cause) || len(r.Incomplete) > 0 {
 					t.Errorf("seed %d finds %v, incomplete %q", seed, r.Findings, r.Incomplete)
 				}

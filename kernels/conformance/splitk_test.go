@@ -96,7 +96,7 @@ func TestSplitTilesWithAMissingRank(t *testing.T) {
 func TestSplitTilesInDisorder(t *testing.T) {
 	t.Parallel()
 	p := matmul.Problem{M: 140, N: 100, K: 48 * 64, DType: matmul.DTypes()[0]}
-	for _, seed := range seeds(4, 0, 3) {
+	for _, seed := range seeds(4, 3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			var calls []matmulCall

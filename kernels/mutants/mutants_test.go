@@ -1,52 +1,78 @@
 package mutants
 
 import (
-	"fmt"
+	"flag"
 	"os"
-	"strings"
-	"sync"
+	"path/filepath"
 	"testing"
-	"time"
 
-	"gpurun/cudart/sim/check"
 	"gpurun/cudart/sim/check/mutate"
 )
 
-func TestX(t *testing.T) {
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	work := make(chan func())
-	for range 2 {
-		wg.Go(func() { for f := range work { f() } })
+var update = flag.Bool("update", false, "write docs/check-mutants.md; with GPURUN_MUTANTS=all")
+
+// classes are those of the table, in its order.
+var classes = []mutate.Class{
+	mutate.WaitSkipped, mutate.PeerMissed, mutate.WrongPeer, mutate.FirstWord, mutate.BarrierRemoved,
+	mutate.WarpSyncRemoved, mutate.ClusterRemoved, mutate.FlagFirst, mutate.ReleaseRelaxed, mutate.ReleaseWeak,
+	mutate.AcquireRelaxed, mutate.AcquireWeak, mutate.RelaxedWeak, mutate.ScopeGPU, mutate.ScopeBlock,
+	mutate.FenceRemoved, mutate.ProxyRemoved, mutate.EpochStuck, mutate.EpochDoubled, mutate.ParityConstant,
+	mutate.ResetSkipped, mutate.LaneDropped, mutate.PacketTorn, mutate.DependencyLost, mutate.BulkWaitRead,
+	mutate.AsyncWaitRemoved, mutate.AsyncWaitLate, mutate.PhaseFlipped, mutate.MatrixWait,
+}
+
+// Every mutant is killed with the right cause, or explanations.json says why it is not. No explanation is stale.
+func TestMutantsAreKilled(t *testing.T) {
+	t.Parallel()
+	explanations, err := readExplanations()
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, s := range append(collectives(3), collectives(2)...) {
-		if p := os.Getenv("SUB"); p != "" && !strings.Contains(s.name, p) {
-			continue
-		}
-		work <- func() {
-			out := ""
-			begin := time.Now()
-			c, _ := check.New(check.Config{Ranks: s.world})
-			r, err := s.attempt(c, s.text, 0)
-			out += fmt.Sprintf("== %s %d %s %s: %v %d findings, %q, %d steps, %d instr %v\n", s.name, s.world, s.module, s.entry, err, len(r.Findings), r.Incomplete, r.Steps, r.WarpInstructions, time.Since(begin))
-			ms, err := mutate.All(s.module, s.text, s.entry)
-			if err != nil { t.Error(err) }
-			n := map[verdict]int{}
-			begin = time.Now()
-			if os.Getenv("DRY") == "" {
-			for _, m := range ms {
-				res, err := s.judge(m)
-				if err != nil { t.Error(err) }
-				n[res.verdict]++
-				if res.verdict != killed && res.verdict != unreached || os.Getenv("V") != "" {
-					d := res.detail; if len(d) > 700 { d = d[:700] }
-					out += fmt.Sprintf("   %s (%d): %v %s\n", res.verdict, res.schedules, m, d)
-				}
-			}}
-			out += fmt.Sprintf("%s %s %d mutants %v %v\n", s.name, s.entry, len(ms), n, time.Since(begin))
-			mu.Lock(); fmt.Print(out); mu.Unlock()
+	results, pending := judged(t)
+	for _, r := range explain(explanations, results) {
+		t.Errorf("%s, %s of %s, %d ranks: %s\n%v\n%s", r.name, r.entry, r.module, r.world, r.verdict, r.Mutant, r.detail)
+	}
+	if !all() {
+		return
+	}
+	for _, e := range explanations {
+		if len(e.found) == 0 {
+			t.Errorf("explanations.json: nothing is %s of class %q in %s, %s with line %s", e.Verdict, e.Class, e.Module,
+				e.Entry, e.Text)
 		}
 	}
-	close(work)
-	wg.Wait()
+	if *update {
+		at := filepath.Join("..", "..", "docs", "check-mutants.md")
+		if err := os.WriteFile(at, []byte(page(results, explanations, pending)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The classes of the table are all that there are, and each has mutants.
+func TestEveryClassHasMutants(t *testing.T) {
+	t.Parallel()
+	list, err := subjects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[mutate.Class]int{}
+	for _, s := range list {
+		mutants, err := mutate.All(s.module, s.text, s.entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range mutants {
+			counts[m.Class]++
+		}
+	}
+	for _, c := range classes {
+		if counts[c] == 0 {
+			t.Errorf("%s: no mutants", c)
+		}
+		delete(counts, c)
+	}
+	if len(counts) > 0 {
+		t.Errorf("not in the table: %v", counts)
+	}
 }

@@ -2,127 +2,125 @@ package mutants
 
 import (
 	"errors"
-	"strings"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
 
-	"gpurun/cudart/sim/check"
 	"gpurun/cudart/sim/check/mutate"
-	"gpurun/kernels/collective"
-	"gpurun/kernels/ptx"
 )
 
-// subject is a kernel, and the calls that check its mutants.
-type subject struct {
-	name          string
-	world         int
-	module, entry string
-	text          []byte
-	run           func(r *check.Rank, source collective.Source) error
-	reached       map[int]bool // lines, as far as known
+// all reports whether all mutants are wanted.
+func all() bool { return os.Getenv("GPURUN_MUTANTS") == "all" }
+
+// subjects are the kernels that can be judged. A kernel that several algorithms use is judged with the first; of those
+// for any number of ranks and those for one, both are.
+func subjects() (kept []*subject, err error) {
+	list, err := examples()
+	if err != nil {
+		return nil, err
+	}
+	for _, world := range []int{3, 2} {
+		more, err := collectives(world)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, more...)
+	}
+	known := map[[2]string]bool{}
+	for _, s := range list {
+		key := [2]string{s.module, s.entry}
+		if !known[key] {
+			kept = append(kept, s)
+		}
+		known[key] = true
+	}
+	return kept, nil
 }
 
-// errWrong is what tasks report of results.
-var errWrong = errors.New("the result is wrong")
-
-// schedules is the most that a mutant is run under.
-const schedules = 4
-
-// result is what became of a mutant.
-type result struct {
+// candidate is a mutant that is to be judged.
+type candidate struct {
 	*subject
 	*mutate.Mutant
-	verdict   verdict
-	schedules int    // that were needed, or all
-	detail    string // the finding, the error, or what is not modeled
 }
 
-// verdict is how a mutant ended.
-type verdict string
+// isSampled picks a tenth of the mutants, the same ones each time.
+func (c candidate) isSampled() bool {
+	h := fnv.New32a()
+	fmt.Fprint(h, c.module, c.entry, c.Mutant)
+	return h.Sum32()%10 == 0
+}
 
-// The verdicts.
-const (
-	killed      verdict = "killed"       // by a finding with the right cause that names the lines
-	wrongCause  verdict = "other cause"  // by a finding that does not say what the mistake is
-	wrongResult verdict = "result only"  // by a wrong result, or a wait without an end, alone
-	incomplete  verdict = "incomplete"   // something is not modeled
-	unreached   verdict = "not reached"  // no call gets to the line of the mistake
-	refused     verdict = "not runnable" // the module is not accepted
-	survived    verdict = "survived"
-)
-
-// attempt runs the module with some text once. The error is that of the ranks.
-func (s *subject) attempt(c *check.Checker, text []byte, seed uint64) (*check.Report, error) {
-	source := func(name string) ([]byte, error) {
-		if name == s.module {
-			return text, nil
+// candidates makes the mutants of all subjects, or of a tenth.
+func candidates(list []*subject) (some []candidate, err error) {
+	for _, s := range list {
+		mutants, err := mutate.All(s.module, s.text, s.entry)
+		if err != nil {
+			return nil, err
 		}
-		return ptx.Source(name)
+		for _, m := range mutants {
+			if c := (candidate{s, m}); all() || c.isSampled() {
+				some = append(some, c)
+			}
+		}
 	}
-	return c.Run(seed, func(r *check.Rank) error { return s.run(r, source) })
+	return some, nil
 }
 
-// judge runs a mutant until it is killed with the right cause.
-func (s *subject) judge(m *mutate.Mutant) (result, error) {
-	best := result{subject: s, Mutant: m, verdict: survived, schedules: schedules}
-	checker, err := check.New(check.Config{Ranks: s.world, Steps: 1 << 15})
+// judgeAll judges mutants in parallel. The results are in their order.
+func judgeAll(t *testing.T, list []candidate) []result {
+	t.Helper()
+	results, errs := make([]result, len(list)), make([]error, len(list))
+	inParallel(len(list), func(i int) { results[i], errs[i] = list[i].judge(list[i].Mutant) })
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// inParallel does something for each of some numbers.
+func inParallel(n int, do func(i int)) {
+	numbers := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range numbers {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		numbers <- i
+	}
+	close(numbers)
+	workers.Wait()
+}
+
+// judged are the results of all mutants, or of a tenth, and the kernels that are not modeled.
+func judged(t *testing.T) (results []result, pending []*subject) {
+	t.Helper()
+	list, err := subjects()
 	if err != nil {
-		return best, err
+		t.Fatal(err)
 	}
-	text := m.Text(s.text)
-	for seed := range uint64(schedules) {
-		report, err := s.attempt(checker, text, seed)
-		v, detail := verdictOf(m, s.module, report, err)
-		if v == killed || v == refused || rank(v) > rank(best.verdict) {
-			best.verdict, best.detail, best.schedules = v, detail, int(seed)+1
-		}
-		if v == killed || v == refused {
-			return best, nil
-		}
-		if v == survived && seed == 0 && !s.reaches(m) {
-			best.verdict, best.schedules = unreached, 1
-			return best, nil
+	errs := make([]error, len(list))
+	inParallel(len(list), func(i int) { errs[i] = list[i].try() })
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	var ready []*subject
+	for _, s := range list {
+		if s.pending == "" {
+			ready = append(ready, s)
+		} else {
+			pending = append(pending, s)
 		}
 	}
-	return best, nil
-}
-
-// rank orders verdicts by how much they say.
-func rank(v verdict) int {
-	return map[verdict]int{survived: 0, incomplete: 1, wrongResult: 2, wrongCause: 3, killed: 4, refused: 5}[v]
-}
-
-// reaches reports whether a run of the original gets to the line of the mistake.
-func (s *subject) reaches(m *mutate.Mutant) bool {
-	if at, ok := s.reached[m.Line]; ok {
-		return at
-	}
-	checker, err := check.New(check.Config{Ranks: s.world, Steps: 1 << 15})
+	some, err := candidates(ready)
 	if err != nil {
-		return true
+		t.Fatal(err)
 	}
-	_, err = s.attempt(checker, m.Trap(s.text), 0)
-	if s.reached == nil {
-		s.reached = map[int]bool{}
-	}
-	s.reached[m.Line] = err != nil
-	return err != nil
-}
-
-// verdictOf judges one run.
-func verdictOf(m *mutate.Mutant, module string, r *check.Report, err error) (verdict, string) {
-	for _, f := range r.Findings {
-		if right(m, module, &f) {
-			return killed, f.String()
-		}
-	}
-	switch {
-	case len(r.Findings) > 0:
-		return wrongCause, r.Findings[0].String()
-	case err != nil && strings.Contains(err.Error(), "CUDA_ERROR_INVALID_PTX"):
-		return refused, err.Error()
-	case err != nil:
-		return wrongResult, err.Error()
-	case len(r.Incomplete) > 0:
-		return incomplete, strings.Join(r.Incomplete, "; ")
-	}
-	return survived, ""
+	return judgeAll(t, some), pending
 }

@@ -8,44 +8,52 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
-// torchPython is a Python that can import torch. Without one the test is
+// torchPython is a Python that has torch. Without one the test is
 // skipped, except where GPURUN_REQUIRE_TORCH=1 says that there is one.
 func torchPython(t testing.TB) string {
 	t.Helper()
+	python, err := findTorch()
+	switch {
+	case err == nil:
+	case os.Getenv("GPURUN_REQUIRE_TORCH") == "1":
+		t.Fatal(err)
+	default:
+		t.Skip(err)
+	}
+	return python
+}
+
+// findTorch finds the Python once. It does not import torch, which would take a second.
+var findTorch = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
+	const find = "import importlib.util; assert importlib.util.find_spec('torch'), 'no module torch'"
 	var tried []error
 	for _, python := range []string{os.Getenv("PYTHON_EXEC"), "/usr/bin/python3", "python3"} {
 		if python == "" {
 			continue
 		}
-		out, err := exec.CommandContext(ctx, python, "-c", "import torch.distributed").CombinedOutput()
+		out, err := exec.CommandContext(ctx, python, "-c", find).CombinedOutput()
 		if err == nil {
-			return python
+			return python, nil
 		}
 		tried = append(tried, fmt.Errorf("%s: %w: %s", python, err, lastLine(out)))
 	}
-	message := fmt.Sprintf("no Python with PyTorch (apt-get install python3-torch): %v", errors.Join(tried...))
-	if os.Getenv("GPURUN_REQUIRE_TORCH") == "1" {
-		t.Fatal(message)
-	}
-	t.Skip(message)
-	return ""
-}
+	return "", fmt.Errorf("no Python with PyTorch (apt-get install python3-torch): %w", errors.Join(tried...))
+})
 
 func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return lines[len(lines)-1]
 }
 
-// runTorch runs a script as a rank of a job whose agent serves s.
-func runTorch(python string, s *Server, rank, worldSize int, script string, arguments ...string) error {
+// runTorch runs a script for a job of so many ranks, whose agent serves s.
+func runTorch(python string, s *Server, worldSize int, script string, arguments ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	host, port, err := net.SplitHostPort(s.Addr().String())
@@ -55,13 +63,13 @@ func runTorch(python string, s *Server, rank, worldSize int, script string, argu
 	cmd := exec.CommandContext(ctx, python, append([]string{script}, arguments...)...)
 	cmd.Env = append(os.Environ(),
 		"MASTER_ADDR="+host, "MASTER_PORT="+port,
-		fmt.Sprint("RANK=", rank), fmt.Sprint("WORLD_SIZE=", worldSize),
+		fmt.Sprint("WORLD_SIZE=", worldSize),
 		"TORCHELASTIC_USE_AGENT_STORE=True", "TORCHELASTIC_RESTART_COUNT=0",
 		"GLOO_SOCKET_IFNAME=lo", "OMP_NUM_THREADS=1",
 	)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("rank %d: %w\n%s", rank, err, out)
+		return fmt.Errorf("%w\n%s", err, out)
 	}
 	return nil
 }
@@ -71,12 +79,7 @@ func runTorch(python string, s *Server, rank, worldSize int, script string, argu
 func TestGlooOverTheStore(t *testing.T) {
 	python := torchPython(t)
 	s, logs := serve(t, Limits{})
-	const worldSize = 4
-	var ranks errgroup.Group
-	for rank := range worldSize {
-		ranks.Go(func() error { return runTorch(python, s, rank, worldSize, "testdata/gloo.py") })
-	}
-	if err := ranks.Wait(); err != nil {
+	if err := runTorch(python, s, 4, "testdata/gloo.py"); err != nil {
 		t.Error(err)
 	}
 	for _, entry := range logs.All() {
@@ -91,7 +94,7 @@ func TestGlooOverTheStore(t *testing.T) {
 func TestPyTorchClient(t *testing.T) {
 	python := torchPython(t)
 	s, _ := serve(t, Limits{})
-	if err := runTorch(python, s, 0, 1, "testdata/client.py"); err != nil {
+	if err := runTorch(python, s, 1, "testdata/client.py"); err != nil {
 		t.Error(err)
 	}
 }
@@ -100,8 +103,8 @@ func TestPyTorchClient(t *testing.T) {
 func TestComparisonRuns(t *testing.T) {
 	python := torchPython(t)
 	s, _ := serve(t, Limits{})
-	if err := runTorch(python, s, 0, 1, "../../scripts/store-bench.py", "--clients", "2", "--rounds", "1", "--calls",
-		"20"); err != nil {
+	err := runTorch(python, s, 1, "../../scripts/store-bench.py", "--clients", "2", "--rounds", "1", "--calls", "20")
+	if err != nil {
 		t.Error(err)
 	}
 }

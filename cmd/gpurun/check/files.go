@@ -103,9 +103,6 @@ func (p *Plan) loadFile(ctx context.Context, f *kernelfile.File, text []byte, wo
 	if !ok {
 		return nil, collective.Shape{}, errors.New("the kernel file made no algorithm")
 	}
-	if a.Needs.Multicast {
-		return nil, collective.Shape{}, exit.Usagef("%s needs a multicast address, which gpurun check does not model", f.Path)
-	}
 	return a, c.Shape, nil
 }
 

@@ -1,9 +1,8 @@
 package check
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,6 +22,8 @@ type merge struct {
 	known      map[string]int // index in found
 	found      []merged
 	incomplete []string
+	saved      []saved
+	stderr     io.Writer // for warnings
 }
 
 // merged is a finding of some cases.
@@ -33,14 +34,13 @@ type merged struct {
 }
 
 func newMerge(p *Plan, a *program.Invocation) *merge {
-	m := &merge{plan: p, known: map[string]int{}}
+	m := &merge{plan: p, known: map[string]int{}, stderr: a.Err}
 	m.result = checkreport.Report{
 		Schema: checkreport.Schema, Version: program.Version(), Command: a.Args, Seed: p.options.Seed,
 	}
 	for _, c := range p.cases {
 		m.result.Cases = append(m.result.Cases, c.report())
 	}
-	m.incomplete = slices.Clone(p.leftOut)
 	return m
 }
 
@@ -57,7 +57,7 @@ func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Dur
 	}
 	for _, text := range incomplete {
 		r.Incomplete = appendOnce(r.Incomplete, text)
-		m.incomplete = appendOnce(m.incomplete, r.Algorithm+": "+text)
+		m.incomplete = appendOnce(m.incomplete, r.Collective+" "+r.Algorithm+": "+text)
 	}
 	for _, f := range e.Findings {
 		at := m.find(f, c, r.Name())
@@ -102,6 +102,7 @@ func (m *merge) report() checkreport.Report {
 			continue
 		}
 		places[i] = len(r.Findings)
+		m.save(f, &out, len(r.Findings)+1)
 		r.Findings = append(r.Findings, out)
 	}
 	for i := range r.Cases {
@@ -189,18 +190,4 @@ func relative(path string) string {
 		return short
 	}
 	return path
-}
-
-// schedule is the schedule of a finding with what it runs, for its file.
-func (f merged) schedule() (*engine.Schedule, error) {
-	if f.Schedule == nil {
-		return nil, fmt.Errorf("the finding has no schedule")
-	}
-	command, err := json.Marshal(f.request)
-	if err != nil {
-		return nil, err
-	}
-	s := *f.Schedule
-	s.Version, s.Command = program.Version(), command
-	return &s, nil
 }

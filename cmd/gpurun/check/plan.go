@@ -18,10 +18,8 @@ import (
 
 // Plan is what a check runs.
 type Plan struct {
-	options *Options
-	cases   []plannedCase
-	// leftOut says which of gpurun's own algorithms cannot be checked, and why.
-	leftOut      []string
+	options      *Options
+	cases        []plannedCase
 	schedules    int // of each case
 	suppressions *suppressions
 }
@@ -135,17 +133,10 @@ func (p *Plan) addOwn(c *collective.Collective, names []string) error {
 			return &exit.UsageError{Err: fmt.Errorf("--algo: %w", suggest.Unknown("algorithm", name, ownNames(c)))}
 		case a.Needs.Library != "":
 			return exit.Usagef("--algo: %s is a library, whose code cannot be checked", name)
-		case a.Needs.Multicast:
-			return exit.Usagef("--algo: %s needs a multicast address, which gpurun check does not model", name)
 		}
 	}
 	for _, a := range c.Algorithms {
 		if len(names) > 0 && !slices.Contains(names, a.Name) || a.Needs.Library != "" {
-			continue
-		}
-		if a.Needs.Multicast {
-			p.leftOut = append(p.leftOut, fmt.Sprintf("%s %s: it needs a multicast address, which gpurun check does not model",
-				c.Name, a.Name))
 			continue
 		}
 		for _, world := range p.options.Ranks {

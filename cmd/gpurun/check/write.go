@@ -47,6 +47,8 @@ func (o *Options) writeFiles(r checkreport.Report) error {
 		write func(io.Writer, checkreport.Report) error
 	}{
 		{o.JSON, checkreport.WriteJSON},
+		{o.SARIF, checkreport.WriteSARIF},
+		{o.JUnit, checkreport.WriteJUnit},
 	} {
 		if f.path != "" {
 			all = append(all, result.Replace(f.path, func(w io.Writer) error { return f.write(w, r) }))

@@ -63,8 +63,8 @@ type Case struct {
 	// Pairs of instructions accessed the same bytes, one of them writing, and BothOrders of them in both orders.
 	Pairs      int      `json:"pairs"`
 	BothOrders int      `json:"pairs_in_both_orders"`
-	Findings   []int    `json:"findings"` // places in the report's findings, from 0 on
-	Incomplete []string `json:"incomplete"`
+	Findings   []int    `json:"findings"`   // places in the report's findings, from 0 on
+	Incomplete []string `json:"incomplete"` // what was not checked
 	Seconds    float64  `json:"-"`
 }
 
@@ -94,7 +94,7 @@ type Finding struct {
 	// Schedules is how many show it.
 	Schedules int    `json:"schedules"`
 	Case      string `json:"case"` // the first that has it
-	Seed      uint64 `json:"seed"`
+	Seed      uint64 `json:"seed,string"`
 	// Replay is the file with the schedule, or "".
 	Replay string `json:"replay"`
 	// Decisions is how many the schedule of Replay has, and Shrunk how many it had before; 0: it was not shrunk.

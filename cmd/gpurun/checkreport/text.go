@@ -27,7 +27,7 @@ func Write(w io.Writer, r Report) error {
 	}
 	if len(r.Incomplete) > 0 {
 		fmt.Fprintf(w, "\nnot checked:\n")
-		for _, line := range r.Incomplete {
+		for _, line := range shortened(r.Incomplete) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
@@ -39,6 +39,28 @@ func Write(w io.Writer, r Report) error {
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", r.Summary())
 	return err
+}
+
+// shortened are the first lines of each subject, which is what stands before a colon.
+func shortened(lines []string) (short []string) {
+	const most = 3
+	seen := map[string]int{}
+	var order []string
+	for _, line := range lines {
+		subject, _, _ := strings.Cut(line, ":")
+		if seen[subject] == 0 {
+			order = append(order, subject)
+		}
+		if seen[subject]++; seen[subject] <= most {
+			short = append(short, line)
+		}
+	}
+	for _, subject := range order {
+		if more := seen[subject] - most; more > 0 {
+			short = append(short, fmt.Sprintf("%s: %d more, which --json lists", subject, more))
+		}
+	}
+	return short
 }
 
 // provenance says where a finding was seen, and how to see it again.
@@ -55,10 +77,11 @@ func (f Finding) provenance() string {
 
 // row is an algorithm among several numbers of ranks.
 type row struct {
-	name                                                      string
-	ranks                                                     []string
-	sizes, schedules, behaviours, pairs, bothOrders, findings int
-	incomplete                                                bool
+	name                                            string
+	ranks                                           []string
+	sizes, schedules, behaviours, pairs, bothOrders int
+	findings                                        map[int]bool
+	incomplete                                      bool
 }
 
 func rowsOf(cases []Case) (rows []row) {
@@ -67,22 +90,25 @@ func rowsOf(cases []Case) (rows []row) {
 		i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, row{name: name})
+			rows = append(rows, row{name: name, findings: map[int]bool{}})
 		}
 		r := &rows[i]
 		r.ranks = append(r.ranks, fmt.Sprint(c.Ranks))
 		r.sizes = max(r.sizes, len(c.Sizes))
 		r.schedules, r.behaviours = r.schedules+c.Schedules, r.behaviours+c.Behaviours
 		r.pairs, r.bothOrders = r.pairs+c.Pairs, r.bothOrders+c.BothOrders
-		r.findings, r.incomplete = r.findings+len(c.Findings), r.incomplete || len(c.Incomplete) > 0
+		r.incomplete = r.incomplete || len(c.Incomplete) > 0
+		for _, at := range c.Findings {
+			r.findings[at] = true
+		}
 	}
 	return rows
 }
 
 func (r row) found() string {
 	switch {
-	case r.findings > 0:
-		return suggest.Count(r.findings, "finding", "findings")
+	case len(r.findings) > 0:
+		return suggest.Count(len(r.findings), "finding", "findings")
 	case r.incomplete:
 		return "incomplete"
 	}

@@ -20,14 +20,14 @@ const (
 	maxSummarySize = 1 << 20
 )
 
-// onGitHub reports whether GitHub Actions runs the job.
-func onGitHub() bool { return os.Getenv(githubActions) == "true" }
+// OnGitHub reports whether GitHub Actions runs the job.
+func OnGitHub() bool { return os.Getenv(githubActions) == "true" }
 
 // summarize adds a report to the summary that GitHub Actions shows, if it runs the job. A
 // summary is for people: no run fails for the lack of it.
 func summarize(stderr io.Writer, title string, r result.Report) {
 	file := os.Getenv(githubSummary)
-	if file == "" || !onGitHub() {
+	if file == "" || !OnGitHub() {
 		return
 	}
 	if err := appendSummary(file, title, r); err != nil {
@@ -55,7 +55,7 @@ func appendSummary(file, title string, r result.Report) (err error) {
 // Annotated shows an error at the top of a run of GitHub Actions. It does so once: of the two processes of an
 // invocation, only one has the error's message.
 func Annotated(a *program.Invocation, title string, err error) error {
-	if err == nil || !onGitHub() {
+	if err == nil || !OnGitHub() {
 		return err
 	}
 	text := exit.Describe(err)

@@ -9,6 +9,7 @@ import (
 type merge struct {
 	Explored
 	known      map[string]int // index in Findings
+	last       []int          // of each finding the number of the last schedule that showed it, counted from 1
 	behaviours map[uint64]bool
 	progress   func(Coverage)
 }
@@ -49,10 +50,14 @@ func (m *merge) find(f Finding, by *Schedule) {
 	if !ok {
 		m.known[key] = len(m.Findings)
 		m.Findings = append(m.Findings, Found{Finding: f, Schedules: 1, Schedule: by})
+		m.last = append(m.last, m.Schedules)
 		return
 	}
 	m.Findings[at].Count += f.Count
-	m.Findings[at].Schedules++
+	if m.last[at] != m.Schedules { // a schedule may show both orders
+		m.Findings[at].Schedules++
+		m.last[at] = m.Schedules
+	}
 }
 
 // Key is the same for findings of one kind and cause at the same instructions, in whichever order they were performed.

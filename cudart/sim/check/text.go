@@ -149,14 +149,7 @@ func (a Access) Opcode() string {
 	if a.Module == "" {
 		return a.Text
 	}
-	words := strings.Fields(a.Text)
-	for i, word := range words {
-		if i == 0 && strings.HasPrefix(word, "@") {
-			continue
-		}
-		return strings.TrimSuffix(word, ";")
-	}
-	return a.Text
+	return opcode(a.Text)
 }
 
 // Who is the rank with its warp, or with its command.

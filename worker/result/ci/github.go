@@ -11,10 +11,20 @@ import (
 // Annotation is the workflow command of GitHub Actions that shows an error with
 // a title at the top of a run. It is one line, without its end; a message that is
 // very long is cut.
-func Annotation(title, message string) string {
+func Annotation(title, message string) string { return AnnotationAt("error", "", 0, title, message) }
+
+// AnnotationAt is Annotation for a line of a file, unless that is empty. The level is error, warning or notice.
+func AnnotationAt(level, file string, line int, title, message string) string {
 	data := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	property := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
-	return "::error title=" + property.Replace(title) + "::" + data.Replace(clip(message))
+	place := ""
+	if file != "" {
+		place = "file=" + property.Replace(file) + ","
+		if line > 0 {
+			place += fmt.Sprintf("line=%d,", line)
+		}
+	}
+	return "::" + level + " " + place + "title=" + property.Replace(title) + "::" + data.Replace(clip(message))
 }
 
 // Summary is a report as a step summary of GitHub Actions, in Markdown: the

@@ -73,16 +73,7 @@ func JUnit(w io.Writer, title string, r result.Report) error {
 			Name: "the run comes to its end", Time: "0", Error: &finding{Type: "failure", Message: message, Text: r.Failure},
 		})
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	e := xml.NewEncoder(w)
-	e.Indent("", "  ")
-	if err := e.Encode(doc); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
-	return err
+	return doc.write(w)
 }
 
 // add puts a case into the suite of that name and counts it.

@@ -12,6 +12,12 @@ type meeting struct {
 	instruction, id int64
 }
 
+// way is one in which arrivals at barriers synchronize.
+type way struct {
+	sync relation // from an arrival to the waits that it lets go on
+	ends relation // from the last event of a thread to a wait that goes on because the thread has ended
+}
+
 // synchronize lists the ways in which the barriers of a candidate may synchronize: for each, which arrival is ordered
 // before which wait. There is none if a thread waits for ever.
 func (c *candidate) synchronize() ([]relation, error) {
@@ -29,33 +35,34 @@ func (c *candidate) synchronize() ([]relation, error) {
 		}
 		groups[key][e.thread] = append(groups[key][e.thread], i)
 	}
-	all := []relation{c.relation()}
+	all := []way{{c.relation(), c.relation()}}
 	for _, key := range order {
 		ways, err := c.ways(key, groups[key])
 		if err != nil {
 			return nil, err
 		}
-		var next []relation
-		for _, r := range all {
-			for _, w := range ways {
-				next = append(next, r.union(w))
+		var next []way
+		for _, a := range all {
+			for _, b := range ways {
+				if !c.spend() {
+					return nil, c.enough()
+				}
+				next = append(next, way{a.sync.union(b.sync), a.ends.union(b.ends)})
 			}
 		}
-		if all = next; len(all) > c.options.Most {
-			return nil, c.tooMany()
-		}
+		all = next
 	}
 	var possible []relation
-	for _, r := range all {
-		if r.then(c.po).acyclic() {
-			possible = append(possible, r)
+	for _, w := range all {
+		if c.po.then(w.sync.union(w.ends)).union(w.ends).acyclic() {
+			possible = append(possible, w.sync)
 		}
 	}
 	return possible, nil
 }
 
 // ways lists how the arrivals at one barrier may synchronize.
-func (c *candidate) ways(key meeting, arrivals [][]int) ([]relation, error) {
+func (c *candidate) ways(key meeting, arrivals [][]int) ([]way, error) {
 	count := int64(-1)
 	for _, events := range arrivals {
 		for _, e := range events {
@@ -78,26 +85,43 @@ func (c *candidate) ways(key meeting, arrivals [][]int) ([]relation, error) {
 
 // rounds lets the first arrivals of all threads synchronize, then the second ones, and so on. A thread that has ended
 // takes part no more; with bar.cta, a thread that has the instruction and does not reach it is waited for.
-func (c *candidate) rounds(key meeting, arrivals [][]int) []relation {
-	out := c.relation()
+func (c *candidate) rounds(key meeting, arrivals [][]int) []way {
+	out := way{c.relation(), c.relation()}
 	for round := 0; ; round++ {
-		var met []int
+		var met, absent []int
 		missing := false
 		for thread, events := range arrivals {
 			if round < len(events) {
 				met = append(met, events[round])
 			} else if key.static && (len(events) > 0 || c.waitedFor(key, thread)) {
 				missing = true
+			} else if last := c.lastOf(key, thread); last >= 0 {
+				absent = append(absent, last)
 			}
 		}
 		switch {
 		case len(met) == 0:
-			return []relation{out}
+			return []way{out}
 		case missing && c.anyWaits(met):
 			return nil
 		}
-		c.meet(out, met, met)
+		c.meet(out.sync, met, met)
+		c.meet(out.ends, absent, met)
 	}
+}
+
+// lastOf is the last event of a thread that bar.sync would wait for, or -1.
+func (c *candidate) lastOf(key meeting, thread int) int {
+	last := -1
+	if t := &c.test.Threads[thread]; key.static || t.CTA != key.cta || t.GPU != key.gpu {
+		return last
+	}
+	for i, e := range c.events {
+		if e.thread == thread {
+			last = i
+		}
+	}
+	return last
 }
 
 // waitedFor reports whether a thread has an instruction of a barrier that has a number and no other operand.
@@ -136,18 +160,18 @@ func (c *candidate) meet(out relation, arrivals, others []int) {
 }
 
 // subsets lets so many arrivals be known to all that wait, any ones of different threads: dartagnan's quorum.
-func (c *candidate) subsets(arrivals [][]int, count int) []relation {
-	var out []relation
+func (c *candidate) subsets(arrivals [][]int, count int) []way {
+	var out []way
 	all := slices.Concat(arrivals...)
 	var choose func(thread int, met []int)
 	choose = func(thread int, met []int) {
 		if len(met) == count {
 			r := c.relation()
 			c.meet(r, met, all)
-			out = append(out, r)
+			out = append(out, way{r, c.relation()})
 			return
 		}
-		if thread == len(arrivals) {
+		if thread == len(arrivals) || !c.spend() {
 			return
 		}
 		for _, e := range arrivals[thread] {
@@ -160,18 +184,21 @@ func (c *candidate) subsets(arrivals [][]int, count int) []relation {
 }
 
 // generations lets so many arrivals synchronize, then as many again, until no thread waits.
-func (c *candidate) generations(arrivals [][]int, count int) []relation {
-	var out []relation
+func (c *candidate) generations(arrivals [][]int, count int) []way {
+	var out []way
 	next := make([]int, len(arrivals))
 	var fill func(done relation, met []int, thread int)
 	fill = func(done relation, met []int, thread int) {
+		if !c.spend() {
+			return
+		}
 		if len(met) == count {
 			done = done.clone()
 			c.meet(done, met, met)
 			met, thread = nil, 0
 		}
 		if len(met) == 0 && c.allArrived(arrivals, next) {
-			out = append(out, done)
+			out = append(out, way{done, c.relation()})
 			return
 		}
 		for ; thread < len(arrivals); thread++ {

@@ -81,12 +81,8 @@ func (c *candidate) relate() {
 	for i, a := range c.events {
 		for j, b := range c.events {
 			both := c.memory.has(i) && c.memory.has(j)
-			la, lb := c.test.Locations[a.location], c.test.Locations[b.location]
-			if both && la.Memory == lb.Memory {
-				c.loc.add(i, j)
-			}
-			if both && la.Generic == lb.Generic {
-				c.vloc.add(i, j)
+			if both {
+				c.place(i, j)
 			}
 			near := c.po.has(i, j) || c.po.has(j, i) || c.includes(a, b) && c.includes(b, a)
 			if i != j && near && a.proxy == b.proxy && a.proxy != NoProxy && (!both || c.vloc.has(i, j)) {
@@ -96,21 +92,24 @@ func (c *candidate) relate() {
 	}
 }
 
-// includes reports whether a is a strong operation whose scope includes the thread of b.
+// place relates two accesses to the same memory, or address.
+func (c *candidate) place(i, j int) {
+	a, b := c.test.Locations[c.events[i].location], c.test.Locations[c.events[j].location]
+	if a.Memory == b.Memory {
+		c.loc.add(i, j)
+	}
+	if a.Generic == b.Generic {
+		c.vloc.add(i, j)
+	}
+}
+
+// includes reports whether the scope of a includes the thread of b. Weak operations have none, as initial writes have.
 func (c *candidate) includes(a, b event) bool {
-	if a.thread < 0 || b.thread < 0 || a.order == Weak || a.kind > fence {
+	if a.scope == NoScope || b.scope == NoScope {
 		return false
 	}
 	ta, tb := &c.test.Threads[a.thread], &c.test.Threads[b.thread]
-	switch a.scope {
-	case System:
-		return true
-	case GPU:
-		return ta.GPU == tb.GPU
-	case CTA:
-		return ta.GPU == tb.GPU && ta.CTA == tb.CTA
-	}
-	return false
+	return a.scope == System || ta.GPU == tb.GPU && (a.scope == GPU || ta.CTA == tb.CTA)
 }
 
 // sameCTA reports whether two events are of threads of the same CTA.

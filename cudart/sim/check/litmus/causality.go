@@ -6,7 +6,7 @@ func (x *execution) causality(synchronizes relation) bool {
 	before := x.po.optional(all)
 	step := synchronizes.union(x.fences, x.barrier)
 	x.base = before.then(step).then(before).closure().union(x.po)
-	for a, to := range x.fences { // axiom Fence-SC
+	for a, to := range x.fences { // axiom Fence-SC; such an order would only add to causality
 		contradicted := false
 		to.each(func(b int) { contradicted = contradicted || x.base.has(b, a) })
 		if contradicted {

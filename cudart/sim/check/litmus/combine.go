@@ -47,8 +47,8 @@ type combiner struct {
 func (x *explorer) combine(all [][]trace) error {
 	c := &combiner{explorer: x, numbers: map[cell]int{}, later: make([]cells, len(all)+1)}
 	var initial cells
-	for memory, values := range x.values {
-		for _, v := range values {
+	for memory := range x.values {
+		for _, v := range x.values.of(memory) {
 			n := len(c.numbers)
 			if n >= len(initial)*64 {
 				return fmt.Errorf("memory has more than %d different values; shorten the test", n)
@@ -65,12 +65,11 @@ func (x *explorer) combine(all [][]trace) error {
 		for i := range all[thread] {
 			n := choice{trace: &all[thread][i]}
 			for _, e := range n.events {
-				number := c.numbers[cell{x.test.Locations[e.location].Memory, e.value}]
 				switch e.kind {
 				case read:
-					n.needs.add(number)
+					n.needs.add(c.number(e))
 				case write:
-					n.writes.add(number)
+					n.writes.add(c.number(e))
 				}
 			}
 			c.choices[thread] = append(c.choices[thread], n)
@@ -78,7 +77,15 @@ func (x *explorer) combine(all [][]trace) error {
 		}
 	}
 	x.count = 0
-	return c.choose(cells{}, initial)
+	if err := c.choose(cells{}, initial); err != nil {
+		return err
+	}
+	return c.enough()
+}
+
+// number is that of the cell which an access reads or writes.
+func (c *combiner) number(e event) int {
+	return c.numbers[cell{c.test.Locations[e.location].Memory, e.value}]
 }
 
 // choose chooses the traces of the threads that have none.
@@ -88,6 +95,9 @@ func (c *combiner) choose(needs, writes cells) error {
 		return c.candidate(c.chosen)
 	}
 	for i := range c.choices[thread] {
+		if !c.spend() {
+			return c.enough()
+		}
 		n := &c.choices[thread][i]
 		needs, writes := needs.union(n.needs), writes.union(n.writes)
 		if needs.without(writes.union(c.later[thread+1])) != (cells{}) {

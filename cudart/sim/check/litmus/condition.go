@@ -22,7 +22,9 @@ type (
 func (c both) holds(s *State) bool    { return c.left.holds(s) && c.right.holds(s) }
 func (c either) holds(s *State) bool  { return c.left.holds(s) || c.right.holds(s) }
 func (c negated) holds(s *State) bool { return !c.of.holds(s) }
-func (c compare) holds(s *State) bool { return comparison(c.operation, c.left.value(s), c.right.value(s)) }
+func (c compare) holds(s *State) bool {
+	return comparison(c.operation, c.left.value(s), c.right.value(s))
+}
 
 // term is a register of a thread, a location where thread is -1, or a number where index is -1.
 type term struct {

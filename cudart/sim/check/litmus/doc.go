@@ -18,8 +18,9 @@
 //	Fence-SC          the order of fence.sc does not contradict base causality order
 //	Atomicity         no morally strong write comes between the read and the write of an atomic operation
 //	No-Thin-Air       no value depends on itself
-//	SC-per-Location   morally strong accesses to one location are sequentially consistent
 //	Causality         communication order does not contradict causality order
+//
+// The sixth axiom of that chapter, SC-per-Location, follows from these.
 //
 // Coherence order is partial: causality and moral strength alone order writes. What nothing orders has several last
 // writes, and each gives a final value. Causality order begins with observation and goes on with proxy-preserved base

@@ -3,14 +3,13 @@ package litmus
 import (
 	"cmp"
 	"fmt"
-	"slices"
 )
 
 // Options bound what is explored.
 type Options struct {
 	// Unroll is how often an instruction may jump backwards; 0 is 2. Longer runs are left out, and the result says so.
 	Unroll int
-	// Most is how many runs of threads, and how many executions, are considered at most; 0 is 10,000,000.
+	// Most is how many choices are made at most, for runs of threads and then for executions; 0 is 10,000,000.
 	Most int
 }
 
@@ -18,7 +17,7 @@ type Options struct {
 type explorer struct {
 	test    *Test
 	options Options
-	values  [][]int64 // that each memory may have, by location
+	values  values
 	count   int
 	bounded bool // some run was longer than Options.Unroll allows
 	result  *Result
@@ -44,28 +43,23 @@ func Explore(t *Test, o Options) (*Result, error) {
 	return x.result, nil
 }
 
-func (x *explorer) tooMany() error {
-	return fmt.Errorf("more than %d candidates; shorten the test, or bound its loops", x.options.Most)
+// spend counts a choice, and reports whether there may be more.
+func (x *explorer) spend() bool {
+	x.count++
+	return x.count <= x.options.Most
 }
 
-// allTraces lists the traces of each thread. The values that memory may have are found by iteration: those that a
-// thread writes when it reads known ones. Each step adds a write to a chain in which every write depends on the one
-// before, and the writes of an execution bound the length of such a chain.
+// enough is an error if too many choices were made.
+func (x *explorer) enough() error {
+	if x.count > x.options.Most {
+		return fmt.Errorf("there are more than %d choices; shorten the test, or bound its loops", x.options.Most)
+	}
+	return nil
+}
+
+// allTraces lists the traces of each thread, with all values that memory may have.
 func (x *explorer) allTraces() ([][]trace, error) {
-	rounds := 1
-	for _, t := range x.test.Threads {
-		for _, in := range t.Code {
-			if in.Opcode == Store || in.Opcode == Atomic {
-				rounds++
-			}
-		}
-	}
-	x.values = make([][]int64, len(x.test.Locations))
-	for i, l := range x.test.Locations {
-		if l.Memory == i {
-			x.values[i] = []int64{l.Initial}
-		}
-	}
+	x.values = newValues(x.test)
 	for {
 		x.count, x.bounded = 0, false
 		all := make([][]trace, len(x.test.Threads))
@@ -76,27 +70,8 @@ func (x *explorer) allTraces() ([][]trace, error) {
 			}
 			all[i] = w.out
 		}
-		if rounds--; rounds < 0 || !x.learn(all) {
+		if !x.values.learn(x.test, all) {
 			return all, nil
 		}
 	}
-}
-
-// learn adds the values that traces write, and reports whether there are new ones.
-func (x *explorer) learn(all [][]trace) bool {
-	more := false
-	for _, traces := range all {
-		for _, t := range traces {
-			for _, e := range t.events {
-				if e.kind != write {
-					continue
-				}
-				values := &x.values[x.test.Locations[e.location].Memory]
-				if at, known := slices.BinarySearch(*values, e.value); !known {
-					*values, more = slices.Insert(*values, at, e.value), true
-				}
-			}
-		}
-	}
-	return more
 }

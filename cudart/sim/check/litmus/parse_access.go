@@ -43,8 +43,15 @@ func (w *words) access(in *Instruction) error {
 
 // allowed is an error where an access cannot have its order.
 func allowed(in *Instruction) error {
-	wrong := in.Order == SequentiallyConsistent || in.Opcode == Atomic && in.Order == Weak ||
-		in.Opcode != Atomic && in.Order == AcquireRelease || in.Opcode == Load && in.Order == Release || in.Opcode == Store && in.Order == Acquire
+	wrong := false
+	switch in.Opcode {
+	case Load:
+		wrong = in.Order >= Release
+	case Store:
+		wrong = in.Order == Acquire || in.Order >= AcquireRelease
+	case Atomic:
+		wrong = in.Order == Weak || in.Order == SequentiallyConsistent
+	}
 	if wrong {
 		return fmt.Errorf("no access of this kind has that order")
 	}

@@ -36,7 +36,7 @@ func TestPublishedVerdicts(t *testing.T) {
 			return err
 		}
 		start := time.Now()
-		got, err := judge(string(text))
+		got, err := Judge(string(text), Options{})
 		if d := time.Since(start); d > 100*time.Millisecond {
 			t.Logf("%s takes %v", path, d)
 		}
@@ -58,12 +58,4 @@ func TestPublishedVerdicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%d verdicts agree of %d, %d tests are not modeled", agree, len(verdicts), unsupported)
-}
-
-func judge(text string) (*Result, error) {
-	test, err := Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	return Explore(test, Options{})
 }

@@ -21,18 +21,16 @@ func (c *candidate) readFrom() error {
 	var choose func(n int) error
 	choose = func(n int) error {
 		if n == len(reads) {
-			if c.count++; c.count > c.options.Most {
-				return c.tooMany()
-			}
 			if !rf.union(c.depends).acyclic() { // axiom No-Thin-Air
 				return nil
 			}
-			return c.execute(rf)
+			c.execute(rf)
+			return c.enough()
 		}
 		r := reads[n]
 		var err error
 		(c.writes & c.loc[r]).each(func(w int) {
-			if err == nil && c.events[w].value == c.events[r].value && !c.rmw.has(r, w) {
+			if err == nil && c.spend() && c.events[w].value == c.events[r].value && !c.rmw.has(r, w) {
 				rf.add(w, r)
 				err = choose(n + 1)
 				rf[w] &^= 1 << r
@@ -44,7 +42,7 @@ func (c *candidate) readFrom() error {
 }
 
 // execute explores the order of fences and of writes for one choice of writes for the reads.
-func (c *candidate) execute(rf relation) error {
+func (c *candidate) execute(rf relation) {
 	x := execution{candidate: c, rf: rf.clone()}
 	seen := c.strong.intersect(rf)
 	x.observed = seen.then(c.rmw.then(seen).closure().optional(c.reads))
@@ -57,7 +55,6 @@ func (c *candidate) execute(rf relation) error {
 			}
 		})
 	}
-	return nil
 }
 
 // eachFenceOrder calls f for each order of the pairs of morally strong fence.sc of different threads.
@@ -75,6 +72,9 @@ func (x *execution) eachFenceOrder(f func(fences relation)) {
 	choose = func(n int, order relation) {
 		if n == len(pairs) {
 			f(order)
+			return
+		}
+		if !x.spend() {
 			return
 		}
 		a, b := pairs[n][0], pairs[n][1]

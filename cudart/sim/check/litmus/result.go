@@ -28,6 +28,8 @@ type Result struct {
 type Race struct {
 	First, Second *Instruction
 	Threads       [2]int
+	// Sequential is set if they race also where threads take turns and each read returns the last write.
+	Sequential bool
 }
 
 // report adds an allowed execution to the result.
@@ -46,6 +48,9 @@ func (x *execution) report() {
 func (x *execution) finals(s State, location int) {
 	if location == len(x.test.Locations) {
 		x.addState(s)
+		return
+	}
+	if !x.spend() {
 		return
 	}
 	if memory := x.test.Locations[location].Memory; memory != location {
@@ -75,6 +80,7 @@ func (x *execution) addState(s State) {
 
 // findRaces adds the races of an execution.
 func (x *execution) findRaces() {
+	var found []int
 	x.memory.each(func(a int) {
 		(x.loc[a] & x.memory).each(func(b int) {
 			ea, eb := &x.events[a], &x.events[b]
@@ -83,12 +89,22 @@ func (x *execution) findRaces() {
 				return
 			}
 			key := [2]*Instruction{ea.in, eb.in}
-			if _, known := x.races[key]; !known {
-				x.races[key] = len(x.result.Races)
-				x.result.Races = append(x.result.Races, Race{ea.in, eb.in, [2]int{ea.thread, eb.thread}})
+			at, known := x.races[key]
+			if !known {
+				at = len(x.result.Races)
+				x.races[key] = at
+				x.result.Races = append(x.result.Races, Race{First: ea.in, Second: eb.in, Threads: [2]int{ea.thread, eb.thread}})
+			}
+			if !x.result.Races[at].Sequential {
+				found = append(found, at)
 			}
 		})
 	})
+	if len(found) > 0 && x.sequential() {
+		for _, at := range found {
+			x.result.Races[at].Sequential = true
+		}
+	}
 }
 
 // judge sorts the states and decides the condition.

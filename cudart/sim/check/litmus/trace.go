@@ -28,9 +28,10 @@ type event struct {
 	location int
 	value    int64
 	update   bool // the read or the write of an atomic operation
-	// depends are the reads of the thread, by number in its trace, on which address, value or execution depends.
-	depends set
-	barrier arrival
+	// depends are the reads of the thread, by number in its trace, on which value or execution depends, and data those
+	// on which the value does.
+	depends, data set
+	barrier       arrival
 }
 
 // arrival is what a thread says at a barrier.
@@ -49,9 +50,9 @@ type trace struct {
 // walk makes the traces of a thread.
 type walk struct {
 	*explorer
-	number  int
-	thread  *Thread
-	out     []trace
+	number int
+	thread *Thread
+	out    []trace
 }
 
 // step is where a walk is.
@@ -125,9 +126,6 @@ func (w *walk) run(s step) error {
 			s.events = append(s.events, w.event(&s, in))
 		}
 	}
-	if w.count++; w.count > w.options.Most {
-		return w.tooMany()
-	}
 	w.out = append(w.out, trace{s.events, s.registers})
 	return nil
 }
@@ -161,7 +159,7 @@ func (w *walk) event(s *step, in *Instruction) event {
 	switch in.Opcode {
 	case Store:
 		v, from := s.operand(in.Operands[0])
-		e.kind, e.value, e.depends = write, v, e.depends|from
+		e.kind, e.value, e.depends, e.data = write, v, e.depends|from, from
 	case Fence:
 		e.kind = fence
 	case ProxyFence:
@@ -190,7 +188,10 @@ func arrive(s *step, in *Instruction) arrival {
 
 // reads continues a run for each value that a load or an atomic operation may find.
 func (w *walk) reads(s step, in *Instruction) error {
-	for _, v := range w.values[w.test.Locations[in.Location].Memory] {
+	for _, v := range w.values.of(w.test.Locations[in.Location].Memory) {
+		if !w.spend() {
+			return w.enough()
+		}
 		next := s.clone()
 		r := event{
 			kind: read, in: in, thread: w.number, order: in.Order, scope: in.Scope, proxy: in.Proxy, location: in.Location,
@@ -200,7 +201,7 @@ func (w *walk) reads(s step, in *Instruction) error {
 		next.events = append(next.events, r)
 		if in.Opcode == Atomic {
 			stored, from := replace(&next, in, v, origin)
-			r.kind, r.value, r.depends = write, stored, r.depends|from
+			r.kind, r.value, r.depends, r.data = write, stored, r.depends|from, from
 			next.events = append(next.events, r)
 		}
 		next.assign(in.Register, v, origin)

@@ -8,4 +8,6 @@ type Unsupported struct {
 	What string
 }
 
-func (u *Unsupported) Error() string { return fmt.Sprintf("line %d: %s is not modeled", u.Line, u.What) }
+func (u *Unsupported) Error() string {
+	return fmt.Sprintf("line %d: %s is not modeled", u.Line, u.What)
+}

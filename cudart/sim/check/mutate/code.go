@@ -13,6 +13,7 @@ type code struct {
 	lines   []string // of the module
 	body    []ptx.Inst
 	regs    []ptx.Reg
+	before  [][]int // the instructions that may come before each
 	mutants []*Mutant
 }
 
@@ -29,7 +30,15 @@ func read(module string, text []byte, entry string) (*code, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &code{lines: strings.Split(string(text), "\n"), body: f.Body, regs: f.Regs}, nil
+	c := &code{
+		lines: strings.Split(string(text), "\n"), body: f.Body, regs: f.Regs, before: make([][]int, len(f.Body)+1),
+	}
+	for i := range c.body {
+		for _, next := range c.successors(i) {
+			c.before[next] = append(c.before[next], i)
+		}
+	}
+	return c, nil
 }
 
 // name is how the text calls a register.
@@ -52,16 +61,6 @@ func (c *code) successors(i int) []int {
 		return nil
 	}
 	return []int{i + 1}
-}
-
-// predecessors are the instructions that may come before one.
-func (c *code) predecessors(i int) (all []int) {
-	for p := range c.body {
-		if slices.Contains(c.successors(p), i) {
-			all = append(all, p)
-		}
-	}
-	return all
 }
 
 // has reports whether an instruction has a modifier.

@@ -15,10 +15,9 @@ func (c *code) flagFirst(flag int) {
 	if has(in, "v2", "v4") || c.bytes(in) != 4 {
 		return
 	}
-	way := []int{flag} // instructions up to the flag, the last one first
-	var conditions []ptx.Guard
+	way := []string{fmt.Sprintf("@%%mutant_p %s; ", in.Text)} // from the barrier to the flag, the last step first
 	for i := flag; ; {
-		before := c.predecessors(i)
+		before, next := c.before[i], i
 		if len(before) != 1 {
 			return
 		}
@@ -28,35 +27,26 @@ func (c *code) flagFirst(flag int) {
 			c.plant(FlagFirst, edit{in, in.Text + "; " + at.Text + ";"}, nothing(at))
 			return
 		case isBarrier(at):
+			way = append(way, "mov.pred %mutant_p,-1; ", "{ .reg .pred %mutant_p; ")
 			slices.Reverse(way)
-			c.plant(FlagFirst, edit{at, c.early(way, conditions) + at.Text + ";"}, nothing(in))
+			c.plant(FlagFirst, edit{at, strings.Join(way, "") + "} " + at.Text + ";"}, nothing(in))
 			return
 		case at.Op == "bra" && at.Guard.Reg >= 0:
-			// The way goes on behind the branch unless the branch leads to it.
-			taken := at.Args[0].Target == way[len(way)-1] && i+1 != at.Args[0].Target
-			conditions = append(conditions, ptx.Guard{Reg: at.Guard.Reg, Negate: at.Guard.Negate == taken})
+			way = append(way, fmt.Sprintf("@%s mov.pred %%mutant_p,0; ", c.leaves(at, next)))
 		case at.Op == "bra":
-		case memory(at):
+		case at.Guard.Reg >= 0, memory(at):
 			return
 		default:
-			way = append(way, i)
+			way = append(way, fmt.Sprintf("@%%mutant_p %s; ", at.Text))
 		}
 	}
 }
 
-// early is what a way does, the flag's store last and under the conditions of the way. A condition holds where its
-// predicate does not, or negated where it does.
-func (c *code) early(way []int, conditions []ptx.Guard) string {
-	var b strings.Builder
-	b.WriteString("{ .reg .pred %mutant_p; ")
-	for _, i := range way[:len(way)-1] {
-		b.WriteString(c.body[i].Text + "; ")
+// leaves is the guard by which a branch does not go on with an instruction.
+func (c *code) leaves(branch *ptx.Inst, next int) string {
+	mark := ""
+	if branch.Guard.Negate != (branch.Args[0].Target == next) {
+		mark = "!"
 	}
-	b.WriteString("mov.pred %mutant_p,-1; ")
-	for _, g := range conditions {
-		mark := map[bool]string{false: "", true: "!"}[g.Negate]
-		fmt.Fprintf(&b, "@%s%s mov.pred %%mutant_p,0; ", mark, c.name(g.Reg))
-	}
-	fmt.Fprintf(&b, "@%%mutant_p %s; } ", c.body[way[len(way)-1]].Text)
-	return b.String()
+	return mark + c.name(branch.Guard.Reg)
 }

@@ -74,11 +74,19 @@ func (c *code) polls() (all []poll) {
 		if !memory(in) || !strong(in) || len(defines(in)) == 0 || len(in.Args) < 2 {
 			continue
 		}
-		if tests := c.tests(i); len(tests) > 0 {
+		if tests := c.tests(i); len(tests) > 0 && !c.timeout(in) {
 			all = append(all, poll{in, tests})
 		}
 	}
 	return all
+}
+
+// timeout reports whether a load reads the word by which threads tell one another that the time is over: an atomic
+// operation, which polls for nothing, sets it.
+func (c *code) timeout(load *ptx.Inst) bool {
+	return load.Op == "ld" && slices.ContainsFunc(c.body, func(in ptx.Inst) bool {
+		return in.Op == "atom" && has(&in, "cas") && sameAddress(in.Args[1], load.Args[1])
+	})
 }
 
 // tests lists the comparisons on the shortest way from a load to itself that depend on what it has read.

@@ -4,7 +4,7 @@
 // The files:
 //
 //	mutate           mutants, and the classes of mistakes
-//	code, flow       a kernel: its lines, branches and data flow; which loads poll, and which words count epochs
+//	code, flow           a kernel: its lines, branches and data flow; which loads poll, and which words count epochs
 //	order            orders, scopes and fences that are weakened
 //	wait, epoch      waits, stores of flags, and counts that are wrong
 //	packet           data that come in parts, or after their flag
@@ -14,6 +14,7 @@
 package mutate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,11 @@ type Mutant struct {
 	Line  int    // of the mistake
 	Was   string // what that line has in the original, without spaces around it
 	Now   string // and here
+	// Other is the same mistake in thread 0 of a block, for places where the thread 1 does not get; or nil.
+	Other *Mutant
+
 	edits map[int]string
+	trap  string // by the threads that the mistake concerns
 }
 
 // String says what was changed.
@@ -81,7 +86,7 @@ func (m *Mutant) Text(original []byte) []byte {
 // Trap is the module with a trap in front of the line of the mistake, which tells whether a run gets there.
 func (m *Mutant) Trap(original []byte) []byte {
 	lines := strings.Split(string(original), "\n")
-	lines[m.Line-1] = "trap; " + lines[m.Line-1]
+	lines[m.Line-1] = cmp.Or(m.trap, "trap; ") + lines[m.Line-1]
 	return []byte(strings.Join(lines, "\n"))
 }
 
@@ -99,8 +104,24 @@ func All(module string, text []byte, entry string) ([]*Mutant, error) {
 	return c.mutants, nil
 }
 
-// plant adds a mutant, whose first line that is changed is that of the mistake.
+// plant adds a mutant, unless there is one with the same text. The first edit is at the line of the mistake.
 func (c *code) plant(class Class, edits ...edit) {
+	if m := c.mutant(class, edits...); m != nil && !slices.ContainsFunc(c.mutants, m.same) {
+		c.mutants = append(c.mutants, m)
+	}
+}
+
+// plantByThread adds a mutant whose mistake is one thread's, given what it is of a thread.
+func (c *code) plantByThread(class Class, edits func(thread int) []edit) {
+	m, other := c.mutant(class, edits(1)...), c.mutant(class, edits(0)...)
+	if m != nil && !slices.ContainsFunc(c.mutants, m.same) {
+		m.Other, m.trap, other.trap = other, byThread(1, "trap;"), byThread(0, "trap;")
+		c.mutants = append(c.mutants, m)
+	}
+}
+
+// mutant makes a mutant; nil if an instruction spans lines, or nothing is changed.
+func (c *code) mutant(class Class, edits ...edit) *Mutant {
 	m := &Mutant{Class: class, edits: map[int]string{}}
 	for i, e := range edits {
 		old := c.lines[e.in.Line-1]
@@ -109,7 +130,7 @@ func (c *code) plant(class Class, edits ...edit) {
 		}
 		now := strings.Replace(old, e.in.Text+";", e.text, 1)
 		if now == old {
-			return // the instruction spans lines, or nothing is changed
+			return nil
 		}
 		m.edits[e.in.Line] = now
 		if i == 0 {
@@ -117,9 +138,7 @@ func (c *code) plant(class Class, edits ...edit) {
 		}
 	}
 	m.Was, m.Now = strings.TrimSpace(c.lines[m.Line-1]), strings.TrimSpace(m.edits[m.Line])
-	if !slices.ContainsFunc(c.mutants, m.same) {
-		c.mutants = append(c.mutants, m)
-	}
+	return m
 }
 
 // same reports whether two mutants have the same text.

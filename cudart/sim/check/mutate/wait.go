@@ -10,26 +10,33 @@ import (
 // waits spoils the tests of polls, and the addresses that they read.
 func (c *code) waits() {
 	for _, p := range c.polls() {
-		var skipped, one, first []edit
+		var skipped, first []edit
 		for i, t := range p.tests {
-			result := c.name(registers(t.Args[0])[0])
-			met := satisfied(t)
-			constant := edit{t, fmt.Sprintf("mov.pred %s,%d;", result, met)}
-			skipped = append(skipped, constant)
-			one = append(one, edit{t, t.Text + "; " + byThread(fmt.Sprintf("mov.pred %s,%d;", result, met))})
+			skipped = append(skipped, edit{t, c.pass(t)})
 			if i > 0 {
-				first = append(first, constant)
+				first = append(first, edit{t, c.pass(t)})
 			}
 		}
 		c.plant(WaitSkipped, skipped...)
-		c.plant(PeerMissed, one...)
+		c.plantByThread(PeerMissed, func(thread int) (all []edit) {
+			for _, t := range p.tests {
+				all = append(all, edit{t, t.Text + "; " + byThread(thread, c.pass(t))})
+			}
+			return all
+		})
 		if len(first) > 0 {
 			c.plant(FirstWord, first...)
 		}
-		if len(p.tests) == 1 && p.load.Op == "ld" && c.bytes(p.load) == 4 {
-			c.plant(WrongPeer, c.wrongPeer(p.load))
+		if in := p.load; len(p.tests) == 1 && in.Op == "ld" && c.bytes(in) == 4 && in.Guard.Reg < 0 &&
+			in.Args[1].Elems[0].Kind == ptx.Register {
+			c.plantByThread(WrongPeer, func(thread int) []edit { return []edit{c.wrongPeer(in, thread)} })
 		}
 	}
+}
+
+// pass stands in place of a test that lets the poll end.
+func (c *code) pass(test *ptx.Inst) string {
+	return fmt.Sprintf("mov.pred %s,%d;", c.name(registers(test.Args[0])[0]), satisfied(test))
 }
 
 // satisfied is the result of a test after which a poll ends, as a predicate's constant: that a word is what is
@@ -47,22 +54,19 @@ func satisfied(test *ptx.Inst) int {
 	return 0
 }
 
-// byThread does something in the second thread of each block alone.
-func byThread(what string) string {
-	return "{ .reg .pred %mutant_p; .reg .b32 %mutant_r; mov.u32 %mutant_r,%tid.x; setp.eq.u32 %mutant_p,%mutant_r,1; " +
-		"@%mutant_p " + what + " }"
+// byThread does something in one thread of each block alone.
+func byThread(thread int, what string) string {
+	return fmt.Sprintf("{ .reg .pred %%mutant_p; .reg .b32 %%mutant_r; mov.u32 %%mutant_r,%%tid.x; "+
+		"setp.eq.u32 %%mutant_p,%%mutant_r,%d; @%%mutant_p %s }", thread, what)
 }
 
-// wrongPeer makes the second thread of a block read the flag of the first.
-func (c *code) wrongPeer(in *ptx.Inst) edit {
-	base := in.Args[1].Elems[0]
-	if in.Guard.Reg >= 0 || base.Kind != ptx.Register {
-		return edit{in, in.Text + ";"}
-	}
-	address := fmt.Sprintf("[%%mutant_d%+d]", in.Args[1].Offset)
+// wrongPeer makes a thread of a block read the flag of a neighbour.
+func (c *code) wrongPeer(in *ptx.Inst, thread int) edit {
+	base, neighbour := c.name(in.Args[1].Elems[0].Reg), 4-8*thread
 	return edit{in, fmt.Sprintf("{ .reg .pred %%mutant_p; .reg .b32 %%mutant_r; .reg .b64 %%mutant_d; "+
-		"mov.u32 %%mutant_r,%%tid.x; setp.eq.u32 %%mutant_p,%%mutant_r,1; selp.b64 %%mutant_d,-4,0,%%mutant_p; "+
-		"add.s64 %%mutant_d,%%mutant_d,%s; %s %s,%s; }", c.name(base.Reg), opcode(in), c.name(in.Args[0].Reg), address)}
+		"mov.u32 %%mutant_r,%%tid.x; setp.eq.u32 %%mutant_p,%%mutant_r,%d; selp.b64 %%mutant_d,%d,0,%%mutant_p; "+
+		"add.s64 %%mutant_d,%%mutant_d,%s; %s %s,[%%mutant_d%+d]; }", thread, neighbour, base, opcode(in),
+		c.name(in.Args[0].Reg), in.Args[1].Offset)}
 }
 
 // bytes is the size of an access to one element by its last modifier; 0 if it is none.
@@ -89,8 +93,10 @@ func (c *code) stores() {
 		if len(values) > 0 && !slices.ContainsFunc(values, func(r int) bool { return !isConstant(r) }) || len(values) == 0 {
 			c.plant(ResetSkipped, nothing(in))
 		}
-		c.plant(LaneDropped, edit{in, "{ .reg .pred %mutant_p; .reg .b32 %mutant_r; mov.u32 %mutant_r,%tid.x; " +
-			"setp.ne.u32 %mutant_p,%mutant_r,1; @%mutant_p " + in.Text + "; }"})
+		c.plantByThread(LaneDropped, func(thread int) []edit {
+			return []edit{{in, fmt.Sprintf("{ .reg .pred %%mutant_p; .reg .b32 %%mutant_r; mov.u32 %%mutant_r,%%tid.x; "+
+				"setp.ne.u32 %%mutant_p,%%mutant_r,%d; @%%mutant_p %s; }", thread, in.Text)}}
+		})
 	}
 }
 

@@ -1,0 +1,69 @@
+package mutants
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+
+	"gpurun/cudart/sim/check/mutate"
+)
+
+// explanation says why mutants of a class are not killed with the right cause. Module and Entry are patterns as of
+// path.Match, and Text is a regular expression for the whole line in the original.
+type explanation struct {
+	Verdict verdict      `json:"verdict"`
+	Class   mutate.Class `json:"class"`
+	Module  string       `json:"module"`
+	Entry   string       `json:"entry"`
+	Text    string       `json:"text"`
+	Why     string       `json:"why"`
+
+	text  *regexp.Regexp
+	found []result
+}
+
+// readExplanations reads explanations.json. Of those that match, the first one counts.
+func readExplanations() (list []*explanation, err error) {
+	text, err := os.ReadFile("explanations.json")
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return nil, fmt.Errorf("explanations.json: %w", err)
+	}
+	for _, e := range list {
+		if e.text, err = regexp.Compile("^(?:" + e.Text + ")$"); err != nil {
+			return nil, fmt.Errorf("explanations.json: %w", err)
+		}
+	}
+	return list, nil
+}
+
+// explains reports whether an explanation is for a result.
+func (e *explanation) explains(r result) bool {
+	module, _ := path.Match(e.Module, r.module)
+	entry, _ := path.Match(e.Entry, r.entry)
+	return module && entry && e.Verdict == r.verdict && e.Class == r.Class && e.text.MatchString(r.Was)
+}
+
+// explain gives each result that needs an explanation to the first one that is for it, and returns the others.
+func explain(list []*explanation, results []result) (unexplained []result) {
+	for _, r := range results {
+		if r.verdict == killed || r.verdict == unreached {
+			continue
+		}
+		known := false
+		for _, e := range list {
+			if known = e.explains(r); known {
+				e.found = append(e.found, r)
+				break
+			}
+		}
+		if !known {
+			unexplained = append(unexplained, r)
+		}
+	}
+	return unexplained
+}

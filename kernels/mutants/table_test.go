@@ -1,0 +1,141 @@
+package mutants
+
+import (
+	"fmt"
+	"strings"
+)
+
+// tally counts verdicts by what stands in a row.
+type tally struct {
+	rows   []string // in order
+	counts map[string]map[verdict]int
+}
+
+func (t *tally) add(row string, v verdict) {
+	if t.counts == nil {
+		t.counts = map[string]map[verdict]int{}
+	}
+	if t.counts[row] == nil {
+		t.rows = append(t.rows, row)
+		t.counts[row] = map[verdict]int{}
+	}
+	t.counts[row][v]++
+}
+
+// made is how many mutants of a row calls get to.
+func made(counts map[verdict]int) (n int) {
+	for v, count := range counts {
+		if v != unreached {
+			n += count
+		}
+	}
+	return n
+}
+
+// columns are the verdicts that have one.
+var columns = []verdict{killed, otherCause, wrongResult, survived, incomplete, refused, unreached}
+
+func (t *tally) markdown(first string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s | made |", first)
+	for _, v := range columns {
+		fmt.Fprintf(&b, " %s |", v)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(columns)+1) + "\n")
+	for _, row := range t.rows {
+		fmt.Fprintf(&b, "| %s | %d |", row, made(t.counts[row]))
+		for _, v := range columns {
+			if n := t.counts[row][v]; n > 0 {
+				fmt.Fprintf(&b, " %d |", n)
+			} else {
+				b.WriteString(" |")
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// page is docs/check-mutants.md.
+func page(results []result, explanations []*explanation, pending []*subject) string {
+	var byClass, byKernel tally
+	total := map[verdict]int{}
+	for _, c := range classes {
+		for _, r := range results {
+			if r.Class == c {
+				byClass.add(string(c), r.verdict)
+			}
+		}
+	}
+	for _, r := range results {
+		byKernel.add(fmt.Sprintf("%s, `%s`, %d ranks", r.name, shortened(r.entry), r.world), r.verdict)
+		total[r.verdict]++
+	}
+	var b strings.Builder
+	n := made(total)
+	fmt.Fprintf(&b, introduction, n, total[killed], percent(total[killed], n), total[otherCause], total[wrongResult],
+		total[survived], total[incomplete], percent(total[killed], n-total[survived]))
+	b.WriteString("\n## By class\n\n" + byClass.markdown("class"))
+	b.WriteString("\n## By kernel\n\n" + byKernel.markdown("kernel"))
+	b.WriteString("\n## What is not killed with the right cause\n\n| verdict | class | mutants | kernels | line | why |\n" +
+		"|---|---|---:|---|---|---|\n")
+	for _, e := range explanations {
+		if len(e.found) > 0 {
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | `%s` | %s |\n", e.Verdict, e.Class, len(e.found), kernelsIn(e.found),
+				cell(e.found[0].Was), e.Why)
+		}
+	}
+	if len(pending) > 0 {
+		b.WriteString("\n## Kernels that are not judged\n\n")
+		for _, s := range pending {
+			reason, _, _ := strings.Cut(s.pending, "\n")
+			fmt.Fprintf(&b, "- %s, `%s`: %s\n", s.name, s.entry, reason)
+		}
+	}
+	return b.String()
+}
+
+func percent(part, whole int) string { return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(max(whole, 1))) }
+
+// cell makes text fit into a table.
+func cell(text string) string { return strings.NewReplacer("|", `\|`, "\t", " ").Replace(text) }
+
+// shortened is the name of an entry without what C++ adds.
+func shortened(entry string) string {
+	if name, ok := strings.CutPrefix(entry, "_Z"); ok {
+		name, _, _ = strings.Cut(strings.TrimLeft(name, "0123456789"), "If")
+		return name
+	}
+	return entry
+}
+
+// kernelsIn lists the kernels of some results: all, or the first ones.
+func kernelsIn(list []result) string {
+	const most = 4
+	var names tally
+	for _, r := range list {
+		names.add(r.name, r.verdict)
+	}
+	if len(names.rows) > most {
+		return fmt.Sprintf("%s, and %d more", strings.Join(names.rows[:most-1], ", "), len(names.rows)-most+1)
+	}
+	return strings.Join(names.rows, ", ")
+}
+
+const introduction = `# What gpurun check finds of planted mistakes
+
+Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization, one at a time, in the PTX of the kernels
+that ship and of the examples. The race checker then runs each mutant under up to 6 random schedules. This page is
+written by
+
+    GPURUN_MUTANTS=all go test -timeout 30m ./kernels/mutants -update
+
+Calls get to %d mistakes. Of these %d (%s) are killed: a finding has the right cause and names the lines or the
+commands that took part. %d have a finding that does not say what the mistake is. %d only give a wrong result, or a
+wait without an end. %d survive, and %d need what the checker does not model. Without the survivors, which are
+explained below, %s are killed.
+
+- made: the mutants whose line some call gets to. Of the others, most are in code that runs when a wait has timed out.
+- other cause: a finding, but not of the cause or the line that the class demands.
+- result only: a wrong result, a time-out of the kernel's own, or a wait without an end. No lines are named.
+`
