@@ -37,6 +37,7 @@ type cell struct {
 type more struct {
 	message *message // of the write, if it is strong
 	reads   []*event // but for the first one
+	few     [3]*event
 }
 
 // event is an operation at a time of a thread. Accesses of one instruction share it.
@@ -111,6 +112,7 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, re
 func (c *cell) extra() *more {
 	if c.more == nil {
 		c.more = &more{}
+		c.more.reads = c.more.few[:0]
 	}
 	return c.more
 }
@@ -234,7 +236,7 @@ func (p *page) split(grain uint64) {
 func (c *cell) clone() cell {
 	part := *c
 	if c.more != nil {
-		part.more = &more{c.more.message, slices.Clone(c.more.reads)}
+		part.more = &more{message: c.more.message, reads: slices.Clone(c.more.reads)}
 	}
 	return part
 }
