@@ -68,6 +68,7 @@ func (l *launch) begin() (task, error) {
 		run: run, grid: grid, observer: o, waiting: map[int][]*actor{},
 		id: actorID{rank: l.stream.device.rank.Number, stream: l.stream.number + 1, launch: l.stream.launches},
 	}
+	o.id = t.id
 	run.tasks = append(run.tasks, t)
 	t.admit()
 	return t, nil

@@ -35,11 +35,15 @@ func (m *merge) add(r result) {
 	if m.Err == nil && r.err != nil {
 		m.Err, m.Failed = r.err, r.report.Schedule
 	}
-	for _, f := range r.report.Findings {
-		m.find(f, r.report.Schedule)
-	}
+	m.addFindings(r.report)
 	if m.progress != nil {
 		m.progress(m.Coverage)
+	}
+}
+
+func (m *merge) addFindings(r *Report) {
+	for _, f := range r.Findings {
+		m.find(f, r.Schedule)
 	}
 }
 

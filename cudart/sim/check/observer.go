@@ -19,6 +19,7 @@ type observer struct {
 	shared   map[int]*race.Memory // of blocks
 	sites    map[opKey]*race.Operation
 	address  [32]uint64
+	id       actorID // of the launch
 	async    asynchronous
 }
 
@@ -93,6 +94,9 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
 	var global, shared []uint64
+	if o.run.explores != nil {
+		o.explore(at, a)
+	}
 	for lane, addr := range a.Addresses {
 		switch {
 		case a.Lanes>>lane&1 == 0:
@@ -143,6 +147,9 @@ func (o *observer) Release(block, barrier int, warps []int) {
 		waiting = append(waiting, o.warp(block, w))
 	}
 	o.run.detector.Release(o.barrier(block, barrier), waiting)
+	if s := o.run.explores; s != nil {
+		s.order.meet(o.ids(block, warps))
+	}
 }
 
 func (o *observer) barrier(block, number int) *race.Barrier {

@@ -21,6 +21,7 @@ type run struct {
 	shared   []cudart.DevicePtr // of Rank.Share
 
 	strategy  strategy
+	explores  *exhaustive // the strategy, if it is that one
 	ids       []actorID // of all actors, by number
 	byID      map[actorID]*actor
 	slow      []*actor      // hosts and streams
@@ -53,6 +54,7 @@ func newRun(c *Checker, s strategy) *run {
 		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
 		byID: map[actorID]*actor{},
 	}
+	r.explores, _ = s.(*exhaustive)
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
 		rank.host.thread = r.detector.NewThread(Actor{Rank: n, Command: "host code"}, hostPlace(n), nil)
@@ -84,7 +86,9 @@ func (r *run) schedule() error {
 		case next.end != nil:
 			return next.end
 		case next.actor != nil && !r.livelocked():
-			r.perform(next)
+			if err := r.perform(next); err != nil {
+				return err
+			}
 		case next.actor == nil && r.allEnded() && len(r.tasks) == 0:
 			return r.errors()
 		case !r.poll():
@@ -93,8 +97,8 @@ func (r *run) schedule() error {
 	}
 }
 
-// perform lets an actor take its turn, and records that.
-func (r *run) perform(next choice) {
+// perform lets an actor take its turn, and records that. An error ends the run.
+func (r *run) perform(next choice) error {
 	a := next.actor
 	a.begins(r)
 	switch {
@@ -110,6 +114,10 @@ func (r *run) perform(next choice) {
 	}
 	r.decisions = append(r.decisions, decision{uint32(a.number), uint32(next.most)})
 	r.trace.mix(uint64(a.number), uint64(next.most))
+	if r.explores != nil {
+		return r.explores.taken(a)
+	}
+	return nil
 }
 
 // changed notes progress that others may wait for.
