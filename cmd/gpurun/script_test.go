@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 		Deadline:            time.Now().Add(5 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Values[took] = new(time.Duration)
+			collectLate(env)
 			setCertificates(env, nodes, strangers)
 			for name, folder := range map[string]string{"SCRIPTS": "scripts", "EXAMPLES": "kernels/examples"} {
 				absolute, err := filepath.Abs(filepath.Join("../..", folder))
@@ -70,6 +71,15 @@ func TestScripts(t *testing.T) {
 			return l.Close()
 		},
 	})
+}
+
+// collectLate has the processes of a script collect garbage only when they have a lot, unless the run is exhaustive:
+// they live shortly, and would spend a fifth of their processor time on it.
+func collectLate(env *testscript.Env) {
+	if os.Getenv("GPURUN_EXHAUSTIVE") != "1" {
+		env.Setenv("GOGC", "off")
+		env.Setenv("GOMEMLIMIT", "256MiB")
+	}
 }
 
 func condition(name string) (bool, error) {

@@ -5,6 +5,7 @@
 // The files:
 //
 //	calls      what is called, and the order of a rank's work
+//	launches   calls that are launched early, or by a graph
 //	counts     how many elements the calls have
 //	layout     where buffers lie in symmetric memory
 //	data       collectives: inputs and expected outputs
@@ -38,6 +39,10 @@ type Calls struct {
 	MaxBlocks int               // bound of every grid; 0: none
 	Source    collective.Source // of modules by name; nil: those of gpurun
 	Seed      uint64            // of the inputs
+	// Early launches kernels early where they can be (programmatic dependent launch). Calls out of place are then made
+	// twice, one right behind the other, so that they overlap.
+	Early    bool
+	Replayed bool // the calls are captured, and the graph is replayed twice
 }
 
 // timeout bounds a wait of a kernel for a peer, in the time of the checker's clock.
@@ -83,15 +88,14 @@ func (c *Calls) Task(on *check.Rank) (err error) {
 	if err := on.Meet(); err != nil {
 		return err
 	}
-	for call := range c.total() {
-		if err := x.enqueue(call); err != nil {
-			return err
-		}
+	if err := r.enqueue(x); err != nil {
+		return err
 	}
 	if err := errors.Join(r.stream.Synchronize(context.Background()), r.comm.Err()); err != nil {
 		return err
 	}
-	return errors.Join(x.compare(), r.compareRestored())
+	// Peers may still read here, so that all have to come before one ends.
+	return errors.Join(x.compare(), r.compareRestored(), on.Meet())
 }
 
 func (r *rank) exchange() exchange {
@@ -159,7 +163,7 @@ func (r *rank) join() (err error) {
 	l := &r.layout
 	r.comm, err = collective.New(collective.Config{
 		Device: r.Device, Source: source, Rank: r.Number, Peers: peers, Multicast: multicast,
-		SMs: info.SMs, MaxBlocks: r.MaxBlocks, Timeout: timeout, Areas: map[any][]collective.PlacedArea{r.Algorithm: l.areas},
+		SMs: info.SMs, MaxBlocks: r.MaxBlocks, PDL: r.Early, Timeout: timeout, Areas: map[any][]collective.PlacedArea{r.Algorithm: l.areas},
 		PacketOffset: l.packets, PacketBytes: l.packetBytes, MailboxOffset: l.mailboxes, MailboxBytes: l.mailboxBytes,
 		ScratchOffset: l.scratch,
 	})

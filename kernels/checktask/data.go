@@ -86,7 +86,7 @@ func (d *data) enqueue(number int) error {
 	if err := d.stream.Copy(send, input, d.sendBytes(call)); err != nil {
 		return fmt.Errorf("copying the input: %w", err)
 	}
-	if err := d.Algorithm.Enqueue(d.comm, d.stream, call); err != nil {
+	if err := d.launch(call); err != nil {
 		return err
 	}
 	if err := d.stream.Copy(output, recv, d.recvBytes(call)); err != nil {

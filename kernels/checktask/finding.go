@@ -32,6 +32,8 @@ func (r *rank) describe(number int) string {
 	switch {
 	case r.Shape.Empty:
 		return text
+	case r.Algorithm.Custom != nil:
+		return fmt.Sprintf("%s, of %d bytes", text, r.call(number).Bytes())
 	case r.InPlace:
 		return fmt.Sprintf("%s, of %d elements in place", text, r.count(number))
 	}

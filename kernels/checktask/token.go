@@ -43,7 +43,7 @@ func (t *tokens) enqueue(number int) error {
 	if err := t.stream.Copy(t.comm.Local(call.Send), from, tokenBytes); err != nil {
 		return fmt.Errorf("writing a token: %w", err)
 	}
-	if err := t.Algorithm.Enqueue(t.comm, t.stream, call); err != nil {
+	if err := t.launch(call); err != nil {
 		return err
 	}
 	for peer := range t.World {

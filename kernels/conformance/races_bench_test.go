@@ -119,4 +119,3 @@ func (c *plainCall) run(b *testing.B) rate {
 	}
 	return rate{float64(c.device.Stats().WarpInstructions - instructions), (cpuTime(b) - cpu).Seconds()}
 }
-

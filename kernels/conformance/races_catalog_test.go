@@ -1,10 +1,15 @@
 package conformance
 
 import (
+	"bytes"
 	"testing"
 
+	"gpurun/cudart/sim/check"
 	"gpurun/kernels"
+	"gpurun/kernels/allreduce"
+	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/ptx"
 )
 
 // No algorithm of the catalog has a race, and all of each is checked.
@@ -24,11 +29,38 @@ func TestCatalogHasNoRace(t *testing.T) {
 			case !c.Shape.Reduces:
 				calls.Op = collective.None
 			}
-			for _, seed := range seeds(8, 0) {
-				if r, err := newChecker(t, 3).Run(seed, calls.Task); err != nil || !r.Clean() {
-					t.Errorf("%s %s, seed %d: error %v, %v, incomplete %q", c.Name, a.Name, seed, err, r.Findings, r.Incomplete)
+			early, replayed := calls, calls
+			early.Early, replayed.Early, replayed.Replayed, replayed.Launches = true, true, true, 1
+			for i, calls := range []checktask.Calls{calls, early, replayed} {
+				for _, seed := range seeds(8, uint64(i)) {
+					if r, err := newChecker(t, 3).Run(seed, calls.Task); err != nil || !r.Clean() {
+						t.Errorf("%s %s, early %v, replayed %v, seed %d: error %v, %v, incomplete %q", c.Name, a.Name, calls.Early,
+							calls.Replayed, seed, err, r.Findings, r.Incomplete)
+					}
 				}
 			}
 		}
+	}
+}
+
+// Without griddepcontrol.wait, kernels that are launched early race with the ones before them.
+func TestRemovedWaitsForThePriorGridAreFound(t *testing.T) {
+	t.Parallel()
+	calls := checkedCalls(allreduce.OneShot(), 1500)
+	calls.Early = true
+	calls.Source = func(module string) ([]byte, error) {
+		text, err := ptx.Source(module)
+		return bytes.ReplaceAll(text, []byte("griddepcontrol.wait;"), nil), err
+	}
+	found := map[string]int{}
+	checker := newChecker(t, 2)
+	for seed := range uint64(3) {
+		r, _ := checker.Run(seed, calls.Task)
+		for _, f := range r.Findings {
+			found[string(f.Kind)+" "+f.Cause]++
+		}
+	}
+	if found["race "+check.PriorNotWaited] == 0 {
+		t.Errorf("found %v", found)
 	}
 }

@@ -19,7 +19,7 @@ func checkedCalls(a *collective.Algorithm, count int64) checktask.Calls {
 
 func newChecker(t testing.TB, ranks int) *check.Checker {
 	t.Helper()
-	c, err := check.New(check.Config{Ranks: ranks})
+	c, err := check.New(check.Config{Ranks: ranks, Processes: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"bytes"
 	"slices"
 
 	"gpurun/kernels"
@@ -12,6 +13,9 @@ import (
 // The calls of collectives: large ones in a row, since a call may disturb the next, and small after large; vectors and
 // tails. Two blocks share the work.
 var collectiveCounts = []int64{601, 40, 520}
+
+// bulkCounts are those of bulk copies by one block, which uses each of its stages of shared memory several times.
+var bulkCounts = []int64{53_001, 40}
 
 const (
 	launches = 2 // of each count
@@ -42,6 +46,9 @@ func collectives(world int) (all []*subject, err error) {
 				calls := checktask.Calls{
 					Algorithm: a, Shape: c.Shape, DType: collective.Float, Op: op, Root: root, Counts: collectiveCounts,
 					Launches: launches, MaxBlocks: blocks,
+				}
+				if bytes.Contains(text, []byte("cp.async.bulk")) {
+					calls.Counts, calls.MaxBlocks = bulkCounts, 1
 				}
 				if c.Shape.Empty {
 					calls.Counts = []int64{0, 0, 0}

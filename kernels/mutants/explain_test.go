@@ -6,19 +6,22 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"strings"
 
 	"gpurun/cudart/sim/check/mutate"
 )
 
 // explanation says why mutants of a class are not killed with the right cause. Module and Entry are patterns as of
-// path.Match, and Text is a regular expression for the whole line in the original.
+// path.Match, and Text is a regular expression for the whole line in the original, with single spaces.
 type explanation struct {
-	Verdict verdict      `json:"verdict"`
-	Class   mutate.Class `json:"class"`
-	Module  string       `json:"module"`
-	Entry   string       `json:"entry"`
-	Text    string       `json:"text"`
-	Why     string       `json:"why"`
+	Verdict verdict `json:"verdict"`
+	// Missed says that the mistake is one, and that the checker misses it. Other survivors are equivalent.
+	Missed bool         `json:"missed"`
+	Class  mutate.Class `json:"class"`
+	Module string       `json:"module"`
+	Entry  string       `json:"entry"`
+	Text   string       `json:"text"`
+	Why    string       `json:"why"`
 
 	text  *regexp.Regexp
 	found []result
@@ -45,7 +48,7 @@ func readExplanations() (list []*explanation, err error) {
 func (e *explanation) explains(r result) bool {
 	module, _ := path.Match(e.Module, r.module)
 	entry, _ := path.Match(e.Entry, r.entry)
-	return module && entry && e.Verdict == r.verdict && e.Class == r.Class && e.text.MatchString(r.Was)
+	return module && entry && e.Verdict == r.verdict && e.Class == r.Class && e.text.MatchString(strings.Join(strings.Fields(r.Was), " "))
 }
 
 // explain gives each result that needs an explanation to the first one that is for it, and returns the others.

@@ -95,7 +95,9 @@ func page(results []result, explanations []*explanation, pending []*subject) str
 	return b.String()
 }
 
-func percent(part, whole int) string { return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(max(whole, 1))) }
+func percent(part, whole int) string {
+	return fmt.Sprintf("%.1f%%", 100*float64(part)/float64(max(whole, 1)))
+}
 
 // cell makes text fit into a table.
 func cell(text string) string { return strings.NewReplacer("|", `\|`, "\t", " ").Replace(text) }

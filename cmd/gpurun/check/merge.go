@@ -23,6 +23,7 @@ type merge struct {
 	found      []merged
 	incomplete []string
 	saved      []saved
+	shrinkLeft int       // runs
 	stderr     io.Writer // for warnings
 }
 
@@ -34,7 +35,7 @@ type merged struct {
 }
 
 func newMerge(p *Plan, a *program.Invocation) *merge {
-	m := &merge{plan: p, known: map[string]int{}, stderr: a.Err}
+	m := &merge{plan: p, known: map[string]int{}, stderr: a.Err, shrinkLeft: allShrinkRuns}
 	m.result = checkreport.Report{
 		Schema: checkreport.Schema, Version: program.Version(), Command: a.Args, Seed: p.options.Seed,
 	}

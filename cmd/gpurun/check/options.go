@@ -71,7 +71,8 @@ const defaultSizes = "1004,4K,24580"
 // Add adds the flags.
 func (o *Options) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.ranks, "ranks", "2,3,4", "comma-separated `numbers` of ranks")
-	f.StringVar(&o.sizes, "sizes", defaultSizes, "comma-separated `sizes` of calls: bytes of the larger of a rank's buffers")
+	f.StringVar(&o.sizes, "sizes", defaultSizes,
+		"comma-separated `sizes` of calls: bytes of the larger of a rank's buffers")
 	f.IntVar(&o.Launches, "launches", 3, "`number` of calls of each size, one behind the other")
 	f.IntVar(&o.Schedules, "schedules", 0, fmt.Sprintf("`number` of schedules of each algorithm and number of ranks "+
 		"(default %d, and %d without a collective)", usualSchedules, fewSchedules))
@@ -80,9 +81,12 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
 		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")
 	f.IntVar(&o.Blocks, "max-blocks", 2, "limit every grid to this number of `blocks`")
-	f.StringVar(&o.algo, "algo", "", "comma-separated `algorithms`, or paths of kernel files; default: all of gpurun's own")
-	f.StringVarP(&o.dtype, "datatype", "d", "", "comma-separated element `types` (default float, or a kernel file's first)")
-	f.StringVarP(&o.op, "op", "o", "", "comma-separated reduction `operations` (default sum, or a kernel file's first)")
+	f.StringVar(&o.algo, "algo", "",
+		"comma-separated `algorithms`, or paths of kernel files; default: all of gpurun's own")
+	f.StringVarP(&o.dtype, "datatype", "d", "",
+		"comma-separated element `types`, or all (default float, or a kernel file's first)")
+	f.StringVarP(&o.op, "op", "o", "",
+		"comma-separated reduction `operations`, or all (default sum, or a kernel file's first)")
 	f.IntVarP(&o.Root, "root", "r", 0, "`rank` that is the source or the destination of the data")
 	f.BoolVarP(&o.Unaligned, "unaligned", "u", false, "end parts at any element")
 	f.StringVar(&o.JSON, "json", "", "write the results as JSON to this `file`")
@@ -108,18 +112,22 @@ func (o *Options) Read(f *pflag.FlagSet) (err error) {
 		})
 		return err
 	}
+	fewest := 0 // stands for the default
+	if o.changed("schedules") {
+		fewest = 1
+	}
 	for _, n := range []struct {
 		flag        string
 		value       int
 		least, most int
 	}{
 		{"launches", o.Launches, 1, mostLaunches},
-		{"schedules", o.Schedules, 0, mostSchedules},
+		{"schedules", o.Schedules, fewest, mostSchedules},
 		{"max-blocks", o.Blocks, 1, collective.MaxBlocks},
 		{"root", o.Root, 0, collective.MaxRanks - 1},
 	} {
-		if n.value < n.least || n.value > n.most || o.changed("schedules") && o.Schedules == 0 {
-			return exit.Usagef("--%s: %d is not between %d and %d", n.flag, n.value, max(n.least, 1), n.most)
+		if n.value < n.least || n.value > n.most {
+			return exit.Usagef("--%s: %d is not between %d and %d", n.flag, n.value, n.least, n.most)
 		}
 	}
 	if !(o.minutes >= 0 && o.minutes <= mostMinutes) {

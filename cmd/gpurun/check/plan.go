@@ -226,7 +226,7 @@ func (c plannedCase) places() []bool {
 }
 
 // config is the machine of a case.
-func (c plannedCase) config() engine.Config { return engine.Config{Ranks: c.world} }
+func (c plannedCase) config() engine.Config { return engine.Config{Ranks: c.world, Processes: true} }
 
 // report is what the report says about the case before it has run.
 func (c plannedCase) report() checkreport.Case {

@@ -62,8 +62,8 @@ func (p *progress) of(number int, c plannedCase, m *merge) func(engine.Coverage)
 // line is the text of one moment.
 func (p *progress) line(name string, c engine.Coverage, now time.Time) string {
 	done := p.done + c.Schedules
-	text := fmt.Sprintf("gpurun: %s: %d of %d schedules, %d behaviours, %d of %d pairs in both orders", name, done, p.total,
-		c.Behaviours, c.BothOrders, c.Pairs)
+	text := fmt.Sprintf("gpurun: %s: %d of %d schedules, %d behaviours, %d of %d pairs in both orders", name, done,
+		p.total, c.Behaviours, c.BothOrders, c.Pairs)
 	if done > 0 && done < p.total {
 		left := now.Sub(p.begun) * time.Duration(p.total-done) / time.Duration(done)
 		text += fmt.Sprintf(", %v left", left.Round(time.Second))

@@ -30,13 +30,15 @@ func (p *Plan) Run(ctx context.Context, a *program.Invocation) (checkreport.Repo
 }
 
 // explore explores a case: half of its schedules out of place, and the others in place.
-func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase, round uint64, progress *progress) error {
+func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase, round uint64,
+	progress *progress,
+) error {
 	places := c.places()
 	for i, inPlace := range places {
 		k := c.calls
 		k.InPlace = inPlace
 		e := engine.Exploration{
-			Strategies: p.options.Strategies, Seed: p.options.Seed + round, ShrinkRuns: shrinkRuns,
+			Strategies: p.options.Strategies, Seed: p.options.Seed + round, ShrinkRuns: max(min(shrinkRuns, m.shrinkLeft), 0),
 			Schedules: (p.schedules + len(places) - 1 - i) / len(places),
 			Progress:  progress.of(number, c, m),
 		}
@@ -49,14 +51,15 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 			return err
 		}
 		c.command.InPlace = inPlace
+		m.shrinkLeft -= len(found.Findings) * e.ShrinkRuns
 		m.add(number, c, found, time.Since(begun))
 		progress.done += found.Coverage.Schedules
 	}
 	return nil
 }
 
-// shrinkRuns bounds the runs that make the schedule of a finding shorter.
-const shrinkRuns = 200
+// shrinkRuns bounds the runs that make the schedule of a finding shorter, and allShrinkRuns those of all findings.
+const shrinkRuns, allShrinkRuns = 48, 480
 
 // explore runs an exploration, until the context ends. What still runs then ends with the process.
 func explore(ctx context.Context, cfg engine.Config, e engine.Exploration, task func(*engine.Rank) error,

@@ -8,6 +8,7 @@ import (
 
 	"gpurun/cmd/gpurun/checkreport"
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/worker/result"
 )
@@ -30,6 +31,9 @@ func (o *Options) conclude(a *program.Invocation, r checkreport.Report) error {
 		fmt.Fprintf(a.Err, "gpurun: warning: %s\n", text)
 	}
 	err := errors.Join(checkreport.Write(a.Out, r), o.writeFiles(r))
+	if outcome.OnGitHub() {
+		err = errors.Join(err, checkreport.Annotate(a.Err, r))
+	}
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 )
 
@@ -21,12 +23,35 @@ func Build(t testing.TB, name, source string, flags ...string) string {
 		t.Skip("no C compiler to build a stand-in library with")
 	}
 	path := filepath.Join(t.TempDir(), name)
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := strings.Join(append([]string{source, string(text)}, flags...), "\x00")
+	compiled.Lock()
+	defer compiled.Unlock()
+	if library, ok := compiled.libraries[key]; ok {
+		if err := os.WriteFile(path, library, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
 	args := append([]string{"-shared", "-fPIC", "-Wall", "-Werror", "-o", path, source}, flags...)
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling %s: %v\n%s", source, err, out)
 	}
+	if compiled.libraries[key], err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
 	return path
 }
+
+// compiled are the libraries that this process has built, by source and flags: the compiler takes a tenth of a second,
+// and most tests of a package build the same. Each test loads a file of its own, so that no test sees another's state.
+var compiled = struct {
+	sync.Mutex
+	libraries map[string][]byte
+}{libraries: map[string][]byte{}}
 
 // Install moves a library into a folder, which it makes, and returns its path there.
 func Install(t testing.TB, folder, path string) (moved string) {

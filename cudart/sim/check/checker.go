@@ -18,6 +18,9 @@ type Config struct {
 	Major int
 	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is 4,194,304.
 	Steps int
+	// Processes gives memory the life that it has where each rank is a process: an allocation begins with undefined
+	// contents, which it is a mistake to read, and ends with the task of its rank.
+	Processes bool
 }
 
 // Checker runs tasks. It keeps the kernels that it has compiled. It is safe for concurrent use.

@@ -5,8 +5,6 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/check/race"
-	"gpurun/cudart/sim/exec"
-	"gpurun/cudart/sim/tensorcore"
 )
 
 // kernel is a kernel of this device's modules.
@@ -17,61 +15,6 @@ func (d *device) kernel(k cudart.Kernel) (*kernel, error) {
 			"the kernel belongs to no module loaded on this device")
 	}
 	return own, nil
-}
-
-// admit refuses launches whose order is not modeled.
-func (d *device) admit(k *kernel, shape *cudart.Launch) error {
-	cluster := shape.ClusterBlocks()
-	switch {
-	case shape.PDL:
-		return d.refuse("programmatic dependent launch of " + k.Name())
-	case shape.Cooperative:
-		return d.refuse("cooperative launch of " + k.Name())
-	case cluster.Count() > 1, k.code.Cluster.Count() > 1:
-		return d.refuse("launch in clusters of " + k.Name())
-	}
-	return shape.Check(d.info)
-}
-
-// launch is an enqueued kernel.
-type launch struct {
-	stream *stream
-	kernel *kernel
-	shape  cudart.Launch
-	params []byte
-}
-
-func (l *launch) config() exec.Config {
-	run := l.stream.device.run
-	cfg := exec.Config{
-		GridDim: l.shape.Grid(), BlockDim: l.shape.Block(), SharedBytes: l.shape.SharedBytes, Params: l.params,
-		SMs: l.stream.device.info.SMs, Memory: &run.memory, Clock: run,
-		TensorCores: tensorcore.Of(l.stream.device.info.Major), Observer: &observer{},
-	}
-	if image := l.kernel.module.image; image != nil {
-		cfg.Image = image.base
-	}
-	return cfg
-}
-
-func (l *launch) begin() (task, error) {
-	run, cfg := l.stream.device.run, l.config()
-	run.launches++
-	o := newObserver(l, run.launches)
-	cfg.Observer = o
-	grid, err := exec.Launch(l.kernel.code, cfg)
-	if err != nil {
-		return nil, err
-	}
-	l.stream.launches++
-	t := &kernelTask{
-		run: run, grid: grid, observer: o, waiting: map[int][]*actor{},
-		id: actorID{rank: l.stream.device.rank.Number, stream: l.stream.number + 1, launch: l.stream.launches},
-	}
-	o.id = t.id
-	run.tasks = append(run.tasks, t)
-	t.admit()
-	return t, nil
 }
 
 // transfer is an access to a range of memory by a command of a stream.
@@ -95,12 +38,12 @@ func (s *stream) transfer(kind race.Kind, command string, at cudart.DevicePtr, n
 }
 
 // perform enqueues a command that is done in one step.
-func (s *stream) perform(f func() error) error {
-	return s.enqueue(func() (task, error) { return nil, f() })
+func (s *stream) perform(f func(on *stream) error) error {
+	return s.enqueue(func(on *stream) (task, error) { return nil, f(on) })
 }
 
 func (s *stream) Copy(dst, src cudart.DevicePtr, n int64) error {
-	return s.perform(func() error {
+	return s.perform(func(on *stream) error {
 		from, err := s.device.run.memory.bytes(src, n)
 		if err != nil {
 			return fmt.Errorf("copying: %w", err)
@@ -109,26 +52,27 @@ func (s *stream) Copy(dst, src cudart.DevicePtr, n int64) error {
 		if err != nil {
 			return fmt.Errorf("copying: %w", err)
 		}
-		s.transfer(race.Read, "copy", src, len(from))
-		s.transfer(race.Write, "copy", dst, len(to))
+		on.transfer(race.Read, "copy", src, len(from))
+		on.transfer(race.Write, "copy", dst, len(to))
 		copy(to, from)
 		return nil
 	})
 }
 
 func (s *stream) Fill(dst cudart.DevicePtr, value byte, n int64) error {
-	return s.perform(func() error {
+	return s.perform(func(on *stream) error {
 		to, err := s.device.run.memory.bytes(dst, n)
 		if err != nil {
 			return fmt.Errorf("filling: %w", err)
 		}
-		s.fill(to, uint64(dst), value)
-		s.transfer(race.Write, "fill", dst, len(to))
+		on.fill(to, uint64(dst), value)
+		on.transfer(race.Write, "fill", dst, len(to))
 		return nil
 	})
 }
 
-// fill writes a value everywhere, but no zeros to memory that nobody has touched: large areas of flags are often cleared.
+// fill writes a value everywhere, but no zeros to memory that nobody has touched: large areas of flags are often
+// cleared.
 func (s *stream) fill(to []byte, addr uint64, value byte) {
 	const piece = 1 << 16
 	m := &s.device.run.memory
@@ -150,12 +94,12 @@ func fillBytes(to []byte, value byte) {
 
 // Upload copies behind the work enqueued so far, and waits for that.
 func (s *stream) Upload(dst cudart.DevicePtr, src []byte) error {
-	return s.atOnce(func() error {
+	return s.atOnce(func(on *stream) error {
 		to, err := s.device.run.memory.bytes(dst, int64(len(src)))
 		if err != nil {
 			return fmt.Errorf("uploading: %w", err)
 		}
-		s.transfer(race.Write, "upload", dst, len(to))
+		on.transfer(race.Write, "upload", dst, len(to))
 		copy(to, src)
 		return nil
 	})
@@ -163,18 +107,21 @@ func (s *stream) Upload(dst cudart.DevicePtr, src []byte) error {
 
 // Download copies behind the work enqueued so far, and waits for that.
 func (s *stream) Download(dst []byte, src cudart.DevicePtr) error {
-	return s.atOnce(func() error {
+	return s.atOnce(func(on *stream) error {
 		from, err := s.device.run.memory.bytes(src, int64(len(dst)))
 		if err != nil {
 			return fmt.Errorf("downloading: %w", err)
 		}
-		s.transfer(race.Read, "download", src, len(from))
+		on.transfer(race.Read, "download", src, len(from))
 		copy(dst, from)
 		return nil
 	})
 }
 
-func (s *stream) atOnce(f func() error) error {
+func (s *stream) atOnce(f func(on *stream) error) error {
+	if err := s.notCapturing("copying between host and device"); err != nil {
+		return err
+	}
 	if err := s.perform(f); err != nil {
 		return err
 	}

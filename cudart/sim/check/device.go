@@ -56,7 +56,7 @@ func (d *device) free(r *region) error {
 	if err := d.drain(); err != nil {
 		return err
 	}
-	d.run.memory.free(r)
+	d.run.end(r, d.rank.host, freeing)
 	return nil
 }
 
@@ -78,7 +78,7 @@ func (d *device) MallocHost(bytes int64) (cudart.HostBuffer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("allocating host memory: %w", err)
 	}
-	r.host = true
+	r.host, r.written = true, true
 	return &hostBuffer{device: d, region: r}, nil
 }
 
@@ -105,13 +105,17 @@ func (d *device) NewStream(...cudart.StreamOption) (cudart.Stream, error) {
 	if d.fault != nil {
 		return nil, d.fault
 	}
+	return d.newStream(), nil
+}
+
+func (d *device) newStream() *stream {
 	s := &stream{device: d, number: len(d.streams)}
 	name := Actor{Rank: d.rank.Number, Command: fmt.Sprintf("stream %d", s.number)}
 	s.thread = d.run.detector.NewThread(name, hostPlace(d.rank.Number), nil)
 	d.streams = append(d.streams, s)
 	d.run.streams = append(d.run.streams, s)
 	d.run.addActor(&actor{id: actorID{rank: d.rank.Number, stream: s.number + 1}, stream: s})
-	return s, nil
+	return s
 }
 
 func (d *device) NewEvent() (cudart.Event, error) { return &event{}, nil }

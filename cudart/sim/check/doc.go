@@ -9,10 +9,15 @@
 //	schedulefile    a schedule that can run again
 //	schedule, host     who runs next; the host code of a rank is a coroutine
 //	device, module     cudart.Device on one address space for all ranks
-//	stream, command    queues of work: launches, copies, fills, marks of events
-//	observer           what the warps of a grid do, told to package race
-//	memory             allocations, and names for people
-//	report, text       what was found, and how it reads
+//	stream, command    queues of work: copies and fills
+//	event, value       marks of streams; WriteValue and WaitValue
+//	capture, graph     recorded work, and its replays
+//	launch, grids      kernels, and those that run at once by programmatic dependent launch
+//	observer*, prior   what the warps of a grid do, told to package race
+//	memory, bounds     allocations, names for people, and accesses that belong to no buffer
+//	life, faults       accesses before the begin or after the end of memory, and misaligned ones
+//	uninitialized      reads of what nobody wrote
+//	report, text, notes       what was found, and how it reads
 //
 // # Model
 //
@@ -27,7 +32,18 @@
 //
 // A launch happens after the commands before it in its stream, and its end before those behind it. Work that is
 // enqueued happens after what the host did before. A host that synchronizes happens after the stream, and hosts that
-// meet after one another. Events order streams. The shared memory of a block is checked like global memory.
+// meet after one another. Events order streams. WriteValue releases what its stream did before, and WaitValue acquires.
+// The replays of a graph follow one another, and the nodes of its lanes as the events of the capture say.
+//
+// A kernel with programmatic dependent launch is not ordered behind the one before it in its stream, even when a
+// schedule lets it begin late: only griddepcontrol.wait orders it. Any other command waits for all kernels before it.
+//
+// The shared memory of a block is checked like global memory. Its blocks of a cluster reach it between two barriers of
+// the cluster: the begin and the end of a block count as writes to all of its shared memory. So do the free of an
+// allocation and, with [Config.Processes], the end of the rank that owns it: accesses of peers have to happen before.
+//
+// An access has to lie within one buffer: a range with a name, or what of an allocation has none. What follows a named
+// range up to the next multiple of 256 bytes belongs to no buffer.
 //
 // # Clocks
 //
@@ -38,15 +54,15 @@
 // # Limits
 //
 // An instruction that is not modeled is executed and listed in [Report.Incomplete]: asynchronous and bulk copies,
-// mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix, wmma and cluster barriers. Calls that are not modeled
-// fail with cudart.ErrNotSupported and are listed as well: captures, launches that are cooperative, in clusters or
-// with programmatic dependent launch, WriteValue and WaitValue, tensor maps, and kernels that call malloc. A run that
-// needs more steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
+// mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix and wmma. Calls that are not modeled fail
+// with cudart.ErrNotSupported and are listed as well: tensor maps, and kernels that call malloc. A run that needs more
+// steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
 //   - accesses of host code to host memory, and to what it uploads or downloads
-//   - accesses to freed memory by another rank, other than by a fault
+//   - an access to freed memory of which the detector keeps nothing, since a later one has taken its place
+//   - uninitialized bytes that a copy reads; what it writes counts as written
 //   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect,
 //     such as a packet that is cleared after the next one has come
 //   - races between lanes of a warp, and the other limits of package race

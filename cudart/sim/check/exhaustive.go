@@ -7,14 +7,14 @@ import (
 
 // exhaustive runs every schedule that differs from the others in the order of strong accesses to the same words, of
 // which one writes: dynamic partial-order reduction (Flanagan and Godefroid, POPL 2005) with source sets and sleep sets
-// (Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS 1032). The order of weak accesses needs no
-// schedules of its own: where it is not decided by that of the others, there is a race, which each schedule shows.
+// (Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", LNCS 1032). The order of weak
+// accesses needs no schedules of its own: where that of the others leaves it open, each schedule shows a race.
 //
 // A turn of a warp begins with a strong access, and ends in front of the next one. A load that polls in vain is
 // no turn: the warp cannot go on until the word is written.
 type exhaustive struct {
-	nodes    []*node // the choices of the run, and what is left to do for each
-	depth    int     // choices that the run has made
+	nodes    []*branch // the choices of the run, and what is left to do for each
+	depth    int       // choices that the run has made
 	order    *happened
 	print    footprint // of the turn under way
 	running  *actor
@@ -23,8 +23,8 @@ type exhaustive struct {
 	open     string           // why the search is not complete
 }
 
-// node is a state of the ranks, that before a choice.
-type node struct {
+// branch is a state of the ranks in which there was a choice.
+type branch struct {
 	able   []actorID
 	chosen actorID
 	print  footprint // of the chosen turn
@@ -103,7 +103,7 @@ func (s *exhaustive) choose(r *run) choice {
 
 // grow adds the node of a state that is new. It reports whether there is something to explore.
 func (s *exhaustive) grow(able []*actor) bool {
-	n := &node{}
+	n := &branch{}
 	for _, a := range able {
 		n.able = append(n.able, a.id)
 	}
@@ -116,7 +116,7 @@ func (s *exhaustive) grow(able []*actor) bool {
 }
 
 // chooseFirst makes the first choice of a node. It reports whether there is something to explore.
-func (n *node) chooseFirst(running *actor) (ok bool) {
+func (n *branch) chooseFirst(running *actor) (ok bool) {
 	if n.chosen, ok = n.choice(running); !ok {
 		n.stuck = len(n.vain) == len(n.able)
 	}
@@ -124,7 +124,7 @@ func (n *node) chooseFirst(running *actor) (ok bool) {
 }
 
 // passOn gives the next node what its own choice does not change.
-func (n *node) passOn(to *node) {
+func (n *branch) passOn(to *branch) {
 	for _, list := range [][]sleeper{n.asleep, n.done} {
 		for _, other := range list {
 			if other.by != n.chosen && !other.print.conflicts(&n.print) {
@@ -140,7 +140,7 @@ func (n *node) passOn(to *node) {
 }
 
 // choice is the first choice of a node: the actor that runs, or the lowest number, of those that are of use.
-func (n *node) choice(running *actor) (first actorID, ok bool) {
+func (n *branch) choice(running *actor) (first actorID, ok bool) {
 	if running != nil && n.isOfUse(running.id) {
 		return running.id, true
 	}
@@ -153,11 +153,11 @@ func (n *node) choice(running *actor) (first actorID, ok bool) {
 }
 
 // isOfUse reports whether an actor can be chosen and has not been.
-func (n *node) isOfUse(id actorID) bool {
+func (n *branch) isOfUse(id actorID) bool {
 	return slices.Contains(n.able, id) && !n.isVain(id) && !n.isDone(id)
 }
 
-func (n *node) isVain(id actorID) bool {
+func (n *branch) isVain(id actorID) bool {
 	return slices.ContainsFunc(n.vain, func(p poll) bool { return p.by == id })
 }
 
@@ -183,8 +183,8 @@ func (s *exhaustive) taken(a *actor) error {
 	return nil
 }
 
-// reverse makes sure that the last turn is explored before an earlier one with which it is in conflict: that what does
-// not depend on the earlier one begins in its place (source sets: Abdulla, Aronis, Jonsson and Sagonas, "Optimal Dynamic
+// reverse makes sure that the last turn is explored before an earlier one with which it is in conflict: what does not
+// depend on the earlier one begins in its place (source sets: Abdulla, Aronis, Jonsson and Sagonas, "Optimal Dynamic
 // Partial Order Reduction", POPL 2014).
 func (s *exhaustive) reverse(earlier int) {
 	n, last := s.nodes[earlier-1], s.order.turns[len(s.order.turns)-1].by
@@ -206,11 +206,11 @@ func (s *exhaustive) reverse(earlier int) {
 }
 
 // isExplored reports whether a choice was made, will be made, or need not be made.
-func (n *node) isExplored(id actorID) bool {
+func (n *branch) isExplored(id actorID) bool {
 	return id == n.chosen || slices.Contains(n.todo, id) || n.isDone(id)
 }
 
-func (n *node) isDone(id actorID) bool {
+func (n *branch) isDone(id actorID) bool {
 	is := func(other sleeper) bool { return other.by == id }
 	return slices.ContainsFunc(n.asleep, is) || slices.ContainsFunc(n.done, is)
 }
@@ -228,7 +228,7 @@ func (s *exhaustive) next() bool {
 }
 
 // advance makes the next choice of a node.
-func (n *node) advance() bool {
+func (n *branch) advance() bool {
 	switch {
 	case n.stuck || n.chosen == nobody:
 		return false

@@ -11,7 +11,7 @@ type happened struct {
 	last   map[wordID]*wordTurns
 }
 
-// turnClock says for each actor which of its turns, counted from 1 in the order of all turns, is the last before a place.
+// turnClock says for each actor which of its turns is the last before a place. Turns of all count from 1, together.
 type turnClock map[actorID]int
 
 type turnTaken struct {
@@ -97,7 +97,7 @@ func (h *happened) take(by actorID, print footprint) (races []int) {
 	return races
 }
 
-// initials are those who can begin, after what came before an earlier turn, to do what has happened since then without it.
+// initials are those who can begin to do what has happened since an earlier turn without depending on it.
 func (h *happened) initials(earlier int) []actorID {
 	var all []actorID
 	var since []int

@@ -22,17 +22,15 @@ type kernelTask struct {
 // forever is the most instructions of a turn that is to end by itself.
 const forever = 1 << 20
 
-// step ends the command when its kernel has ended.
-func (t *kernelTask) step() (exec.State, error) {
-	if !t.done {
-		return exec.Idle, nil
-	}
+// finish ends a kernel whose warps have ended.
+func (t *kernelTask) finish() error {
 	t.observer.end()
 	t.run.instructions += t.grid.Stats().WarpInstructions
-	if t.err != nil {
-		return exec.Done, failure("running "+t.observer.kernel, cudart.ErrLaunchFailed, "%v", t.err)
+	if t.err == nil {
+		return nil
 	}
-	return exec.Done, nil
+	t.observer.noteFault(t.err)
+	return failure("running "+t.observer.kernel, cudart.ErrLaunchFailed, "%v", t.err)
 }
 
 // admit makes the warps that have become resident actors.

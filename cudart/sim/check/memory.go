@@ -11,9 +11,11 @@ import (
 
 // memory is the address space that the devices of all ranks share.
 type memory struct {
-	regions []*region // by number, less exec.FirstRegion; nil where freed
+	regions []*region // by number, less exec.FirstRegion
 	names   []named
 	shadow  race.Memory
+	// valid are two ranges in which accesses were right last, the latest first.
+	valid [2]extent
 }
 
 type region struct {
@@ -22,6 +24,10 @@ type region struct {
 	data []byte
 	rank int
 	host bool
+	// written: all of it counts as written, as host memory and the variables of a module.
+	written bool
+	freed   bool
+	end     lifeEvent // what has freed it
 	// members are the allocations that a multicast address stands for; it has no data.
 	members []*region
 }
@@ -53,8 +59,16 @@ func (m *memory) allocate(rank int, bytes int64) (*region, error) {
 	return r, nil
 }
 
-// find returns the region that holds an address, or nil.
+// find returns the allocation that an address belongs to, or nil.
 func (m *memory) find(addr uint64) *region {
+	if r := m.ever(addr); r != nil && !r.freed {
+		return r
+	}
+	return nil
+}
+
+// ever is find for allocations that were freed, too.
+func (m *memory) ever(addr uint64) *region {
 	n := addr>>exec.RegionShift - exec.FirstRegion
 	if n >= uint64(len(m.regions)) {
 		return nil
@@ -74,7 +88,8 @@ func (m *memory) Resolve(addr uint64) (exec.Region, bool) {
 // bytes is the host's view of a range within one allocation.
 func (m *memory) bytes(ptr cudart.DevicePtr, n int64) ([]byte, error) {
 	r := m.find(uint64(ptr))
-	if r == nil || r.members != nil || n < 0 || uint64(ptr)-r.base > uint64(r.size) || uint64(n) > uint64(r.size)-(uint64(ptr)-r.base) {
+	if r == nil || r.members != nil || n < 0 || uint64(ptr)-r.base > uint64(r.size) ||
+		uint64(n) > uint64(r.size)-(uint64(ptr)-r.base) {
 		return nil, failure("finding memory", cudart.ErrInvalidValue, "%d bytes at %#x are not within one allocation", n,
 			uint64(ptr))
 	}
@@ -83,9 +98,12 @@ func (m *memory) bytes(ptr cudart.DevicePtr, n int64) ([]byte, error) {
 }
 
 // free ends an allocation. Its address is not used again.
-func (m *memory) free(r *region) { m.regions[r.base>>exec.RegionShift-exec.FirstRegion] = nil }
+func (m *memory) free(r *region, how lifeEvent) {
+	r.freed, r.end, r.data, m.valid = true, how, nil, [2]extent{}
+}
 
 func (m *memory) name(addr uint64, bytes int64, rank int, name string) {
+	m.valid = [2]extent{}
 	m.names = append(m.names, named{begin: addr, end: addr + uint64(max(bytes, 0)), rank: rank, name: name})
 }
 
@@ -96,8 +114,8 @@ func (m *memory) describe(addr uint64) string {
 			return fmt.Sprintf("rank %d's %s at +%#x", n.rank, n.name, addr-n.begin)
 		}
 	}
-	if r := m.find(addr); r != nil {
+	if r := m.ever(addr); r != nil {
 		return fmt.Sprintf("an allocation of rank %d, of %d bytes, at +%#x", r.rank, r.size, addr-r.base)
 	}
-	return fmt.Sprintf("freed memory at %#x", addr)
+	return fmt.Sprintf("no memory, at %#x", addr)
 }

@@ -54,6 +54,7 @@ func (d *device) LoadModule(name string, text []byte) (cudart.Module, error) {
 		if m.image, err = d.run.memory.allocate(d.rank.Number, size); err != nil {
 			return nil, fmt.Errorf("allocating the variables of %s: %w", name, err)
 		}
+		m.image.written = true
 		p.WriteImage(m.image.data, m.image.base, exec.FunctionsAddress(0))
 		d.rank.Name(cudart.DevicePtr(m.image.base), size, "variables of "+name)
 	}

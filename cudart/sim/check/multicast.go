@@ -5,8 +5,8 @@ import (
 	"gpurun/cudart/sim/exec"
 )
 
-// Multicast returns an address that stands for allocations of all ranks at once: at+x is members[i]+x of every rank
-// i. Kernels reach it by multimem instructions alone. The allocations are of one size; each rank has an address of its own.
+// Multicast returns an address that stands for allocations of all ranks at once: at+x is members[i]+x of every rank i.
+// Kernels reach it by multimem instructions alone. The allocations are of one size. Each call makes another address.
 func (r *Rank) Multicast(members []cudart.DevicePtr) (cudart.DevicePtr, error) {
 	const op = "creating a multicast address"
 	m := &r.run.memory

@@ -7,20 +7,26 @@ import (
 
 // observer tells the detector what the warps of a grid do.
 type observer struct {
-	run      *run
-	stream   *race.Thread
-	before   *race.Moment // what happens before the launch
-	rank     int
-	launch   int
-	kernel   string
-	warps    map[[2]int]*race.Thread // by block and warp
-	order    []*race.Thread          // the same, in the order in which they did something first
-	barriers map[[2]int]*race.Barrier
-	shared   map[int]*race.Memory // of blocks
-	sites    map[opKey]*race.Operation
-	address  [32]uint64
-	id       actorID // of the launch
-	async    asynchronous
+	run       *run
+	stream    *race.Thread
+	before    *race.Moment // what happens before the launch
+	prior     *observer    // of the kernel that griddepcontrol.wait waits for, or nil
+	ended     *race.Moment // what the grid has done; nil while it runs
+	rank      int
+	launch    int
+	kernel    string
+	warps     map[[2]int]*race.Thread // by block and warp
+	order     []*race.Thread          // the same, in the order in which they did something first
+	barriers  map[[2]int]*race.Barrier
+	shared    map[int]*race.Memory     // of blocks
+	workspace race.Memory              // of a cooperative grid
+	members   map[[2]int]*clusterBlock // of clusters of several blocks, by cluster and rank there
+	resident  map[int]*clusterBlock    // the same, by block
+	clusters  map[int]*clusterBarrier
+	sites     map[opKey]*race.Operation
+	address   [32]uint64
+	id        actorID // of the launch
+	async     asynchronous
 }
 
 // opKey is all that tells two operations of a kernel apart.
@@ -29,12 +35,12 @@ type opKey struct {
 	op   race.Operation
 }
 
-func newObserver(l *launch, number int) *observer {
-	s, run := l.stream, l.stream.device.run
+func newObserver(s *stream, l *launch, number int, before *race.Moment) *observer {
 	return &observer{
-		run: run, stream: s.thread, before: run.detector.Now(s.thread), rank: s.device.rank.Number, launch: number,
+		run: s.device.run, stream: s.thread, before: before, rank: s.device.rank.Number, launch: number,
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
 		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
+		members: map[[2]int]*clusterBlock{}, resident: map[int]*clusterBlock{}, clusters: map[int]*clusterBarrier{},
 		async: newAsynchronous(),
 	}
 }
@@ -43,12 +49,17 @@ func newObserver(l *launch, number int) *observer {
 func (o *observer) warp(block, warp int) *race.Thread {
 	t := o.warps[[2]int{block, warp}]
 	if t == nil {
-		at := race.Place{Rank: o.rank, Launch: o.launch, Block: block}
-		t = o.run.detector.NewThread(Actor{Rank: o.rank, Kernel: o.kernel, Block: block, Warp: warp}, at, o.before)
+		t = o.run.detector.NewThread(o.actor(block, warp), o.place(block), o.begin(block))
 		o.warps[[2]int{block, warp}] = t
 		o.order = append(o.order, t)
 	}
 	return t
+}
+
+func (o *observer) actor(block, warp int) Actor {
+	return Actor{
+		Rank: o.rank, Kernel: o.kernel, Launch: o.launch, Cluster: o.place(block).Cluster, Block: block, Warp: warp,
+	}
 }
 
 // end orders what the grid has done before the next command of its stream.
@@ -58,7 +69,8 @@ func (o *observer) end() {
 		o.run.detector.Arrive(&all, t)
 	}
 	o.async.end(&all, o.run.detector)
-	o.run.detector.After(o.stream, all.Moment())
+	o.ended = all.Moment()
+	o.run.detector.After(o.stream, o.ended)
 }
 
 // operation is the one of a site: all its executions share it.
@@ -85,7 +97,6 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole
 		op.Bytes, elements = 2*op.Bytes, elements/2
 	}
-	known := o.operation(at.Site, op)
 	if a.Kind != exec.Reads {
 		o.run.changes++
 	}
@@ -93,35 +104,49 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 		o.run.progress++
 	}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
-	var global, shared []uint64
 	if o.run.explores != nil {
 		o.explore(at, a)
 	}
-	for lane, addr := range a.Addresses {
-		switch {
-		case a.Lanes>>lane&1 == 0:
-			continue
-		case exec.IsShared(addr):
-			shared = append(shared, addr)
-		default:
-			global = append(o.address[:len(global)], addr)
+	o.checkBounds(at, a)
+	for lanes := a.Lanes; lanes != 0; {
+		memory, addresses := (*race.Memory)(nil), o.address[:0]
+		for lane, addr := range a.Addresses { // of the memory of the first lane that is left
+			if lanes>>lane&1 == 0 {
+				continue
+			}
+			m := o.memoryOf(at, addr)
+			if memory == nil {
+				memory, op.Space = m, race.GlobalSpace
+				if exec.IsShared(addr) {
+					op.Space = race.SharedSpace
+				}
+			}
+			if m == memory {
+				addresses = append(addresses, addr)
+				lanes &^= 1 << lane
+				o.run.trace.mix(addr)
+			}
 		}
-		o.run.trace.mix(addr)
+		o.run.detector.Access(t, memory, o.operation(at.Site, op), addresses, elements)
 	}
-	if len(global) > 0 {
-		o.run.detector.Access(t, &o.run.memory.shadow, known, global, elements)
+}
+
+// memoryOf is the memory that holds an address which a warp accesses.
+func (o *observer) memoryOf(at exec.Place, addr uint64) *race.Memory {
+	switch {
+	case exec.IsShared(addr):
+		return o.sharedAt(at, addr)
+	case exec.IsWorkspace(addr):
+		return &o.workspace
 	}
-	if len(shared) > 0 {
-		op.Space = race.SharedSpace
-		o.run.detector.Access(t, o.sharedOf(at.Block), o.operation(at.Site, op), shared, elements)
-	}
+	return &o.run.memory.shadow
 }
 
 // sharedOf is the shared memory of a block.
 func (o *observer) sharedOf(block int) *race.Memory {
 	m := o.shared[block]
 	if m == nil {
-		m = &race.Memory{}
+		m = &race.Memory{Name: sharedMemory{o.rank, block}, Unwritten: o.run.uninitialized(sharedMemory{o.rank, block})}
 		o.shared[block] = m
 	}
 	return m
@@ -169,9 +194,9 @@ func (o *observer) Unmodeled(at exec.Place) {
 
 var kinds = [...]race.Kind{exec.Reads: race.Read, exec.Writes: race.Write, exec.Updates: race.Update}
 
-// scopes are those that the modifiers name. A cluster is one block, since others are refused.
+// scopes are those that the modifiers name.
 var scopes = map[string]race.Scope{
-	"cta": race.BlockScope, "cluster": race.BlockScope, "gpu": race.GPUScope, "sys": race.SystemScope,
+	"cta": race.BlockScope, "cluster": race.ClusterScope, "gpu": race.GPUScope, "sys": race.SystemScope,
 }
 
 // scopeOf is the scope of an access: volatile and mmio ones are relaxed at system scope.

@@ -99,10 +99,7 @@ func (o *observer) Copy(at exec.Place, c *exec.ObservedCopy) {
 		o.copied(k.Writes, at.Site, op, r)
 	}
 	if b := c.Barrier; b != nil {
-		op = mbarrierOperation(race.Update)
-		if c.Async {
-			op.Proxy = race.Async
-		}
+		op = race.Operation{Kind: race.Read, Scope: race.GPUScope, Bytes: 8, Space: race.BarrierSpace, Proxy: op.Proxy}
 		d.Access(k.Writes, o.sharedOf(b.Block), o.operation(at.Site, op), []uint64{b.Address}, 1)
 	}
 }
@@ -170,13 +167,11 @@ func (o *observer) Complete(b exec.ObservedBarrier, copies []*exec.ObservedCopy)
 func (o *observer) Mbarrier(at exec.Place, b exec.ObservedBarrier, do exec.MbarrierAction) {
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), b.Address, b.Phase, uint64(do))
 	d, t, m := o.run.detector, o.warp(at.Block, at.Warp), o.async.at(b)
-	op := mbarrierOperation(race.Update)
-	switch do {
-	case exec.MbarrierBegins:
+	// Of the object's memory only its beginning counts as a write, so that all else has to happen after that.
+	op := race.Operation{Kind: race.Read, Scope: race.GPUScope, Bytes: 8, Space: race.BarrierSpace}
+	if do == exec.MbarrierBegins {
 		op.Kind, op.Scope = race.Write, race.NoScope
 		*m = mbarrier{}
-	case exec.MbarrierTests, exec.MbarrierPasses, exec.MbarrierPassesBy:
-		op.Kind = race.Read
 	}
 	d.Access(t, o.sharedOf(b.Block), o.operation(at.Site, op), []uint64{b.Address}, 1)
 	switch {
@@ -185,12 +180,6 @@ func (o *observer) Mbarrier(at exec.Place, b exec.ObservedBarrier, do exec.Mbarr
 	case do == exec.MbarrierPasses && m.over != nil:
 		d.After(t, m.over)
 	}
-}
-
-// mbarrierOperation is an access to an mbarrier, which is a strong one unless it begins the object anew. Its scope is
-// not judged.
-func mbarrierOperation(kind race.Kind) race.Operation {
-	return race.Operation{Kind: kind, Scope: race.GPUScope, Bytes: 8, Space: race.BarrierSpace}
 }
 
 // FenceProxy implements exec.Observer.

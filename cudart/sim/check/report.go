@@ -60,10 +60,12 @@ type Access struct {
 
 // Actor is who performed an access: a warp of a kernel, or a command.
 type Actor struct {
-	Rank        int
-	Kernel      string // "" for commands
-	Block, Warp int
-	Command     string // such as "stream 0"
+	Rank   int
+	Kernel string // "" for commands
+	Launch int    // of the kernel, from 1 on, among all of the run
+	// Cluster is the block's cluster in its grid. Without clusters a block is one.
+	Cluster, Block, Warp int
+	Command              string // such as "stream 0"
 }
 
 func (r *run) report() *Report {
@@ -74,6 +76,7 @@ func (r *run) report() *Report {
 	for _, f := range r.detector.Findings() {
 		report.Findings = append(report.Findings, r.finding(&f))
 	}
+	report.Findings = append(report.Findings, r.noted.findings...)
 	report.Findings = append(report.Findings, r.found...)
 	return report
 }

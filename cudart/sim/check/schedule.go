@@ -22,7 +22,7 @@ type run struct {
 
 	strategy  strategy
 	explores  *exhaustive // the strategy, if it is that one
-	ids       []actorID // of all actors, by number
+	ids       []actorID   // of all actors, by number
 	byID      map[actorID]*actor
 	slow      []*actor      // hosts and streams
 	tasks     []*kernelTask // that run
@@ -36,9 +36,11 @@ type run struct {
 
 	now          uint64 // nanoseconds, for kernels
 	launches     int
+	priors       map[int]int // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
 	instructions uint64
 	incomplete   []string
+	noted        notes
 	found        []Finding // of tasks
 }
 
@@ -52,9 +54,10 @@ const (
 func newRun(c *Checker, s strategy) *run {
 	r := &run{
 		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
-		byID: map[actorID]*actor{},
+		byID: map[actorID]*actor{}, priors: map[int]int{},
 	}
 	r.explores, _ = s.(*exhaustive)
+	r.memory.shadow.Unwritten = r.uninitialized(nil)
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
 		rank.host.thread = r.detector.NewThread(Actor{Rank: n, Command: "host code"}, hostPlace(n), nil)
@@ -104,7 +107,7 @@ func (r *run) perform(next choice) error {
 	switch {
 	case a.host != nil:
 		r.count(stepTime)
-		a.host.step()
+		r.stepHost(a)
 		r.changed()
 		a.ends(r, false)
 	case a.stream != nil:
@@ -124,6 +127,14 @@ func (r *run) perform(next choice) error {
 func (r *run) changed() {
 	r.changes++
 	r.progress++
+}
+
+// stepHost runs the host code of a rank until it waits or ends.
+func (r *run) stepHost(a *actor) {
+	a.host.step()
+	if a.host.ended && r.checker.cfg.Processes {
+		r.endRank(r.ranks[a.id.rank])
+	}
 }
 
 // count counts a step, which takes a moment.
@@ -201,11 +212,7 @@ func (r *run) stuck() error {
 		}
 	}
 	for _, s := range r.streams {
-		k, ok := s.task.(*kernelTask)
-		if !ok {
-			continue
-		}
-		for i, w := range k.grid.Inspect().Warps {
+		for i, w := range s.runningWarps() {
 			if i == most {
 				break
 			}
@@ -215,6 +222,16 @@ func (r *run) stuck() error {
 	}
 	r.isIncomplete("nothing could go on")
 	return errors.New(text[:len(text)-1])
+}
+
+// runningWarps are the warps of the kernels that run on a stream.
+func (s *stream) runningWarps() (all []cudart.RunningWarp) {
+	if g, ok := s.task.(*grids); ok {
+		for _, k := range g.active {
+			all = append(all, k.grid.Inspect().Warps...)
+		}
+	}
+	return all
 }
 
 // isIncomplete notes once that the run did not check something.

@@ -3,8 +3,6 @@ package check
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/check/race"
@@ -18,15 +16,18 @@ type stream struct {
 	thread *race.Thread
 	queue  []command
 	task   task
+	chain  *chain // the kernel that ended last, and nothing has come behind it, or nil
 	closed bool
 	// launches counts the kernels that have begun.
 	launches int
+	lane
 }
 
 // command is a piece of enqueued work. It begins when the ones before it are done.
 type command struct {
-	begin func() (task, error) // a nil task is done
-	after *race.Moment         // what the host had done
+	begin  func(on *stream) (task, error) // a nil task is done
+	after  *race.Moment                   // what the host had done; nil in a graph, whose lanes wait for one another
+	launch *launch                        // of a kernel
 }
 
 // task is a command under way.
@@ -48,19 +49,27 @@ func (s *stream) busy() bool { return s.task != nil || len(s.queue) > 0 }
 
 // hasWork reports whether the stream can take a step: the warps of a kernel take those of their kernel.
 func (s *stream) hasWork() bool {
-	k, ok := s.task.(*kernelTask)
-	return s.busy() && (!ok || k.done)
+	g, ok := s.task.(*grids)
+	return s.busy() && (!ok || g.ready())
 }
 
-// enqueue appends work that happens after what the host has done.
-func (s *stream) enqueue(begin func() (task, error)) error {
-	if s.device.fault != nil {
+// enqueue appends work that happens after what the host has done. In a capture it is recorded instead.
+func (s *stream) enqueue(begin func(on *stream) (task, error)) error {
+	return s.add(command{begin: begin})
+}
+
+func (s *stream) add(c command) error {
+	switch {
+	case s.device.fault != nil:
 		return s.device.fault
-	}
-	if s.closed {
+	case s.capture != nil:
+		s.capture.add(s, c)
+		return nil
+	case s.closed:
 		return failure("enqueueing work", cudart.ErrInvalidHandle, "the stream is closed")
 	}
-	s.queue = append(s.queue, command{begin, s.device.run.detector.Now(s.device.rank.host.thread)})
+	c.after = s.device.run.detector.Now(s.device.rank.host.thread)
+	s.queue = append(s.queue, c)
 	return nil
 }
 
@@ -85,8 +94,7 @@ func (s *stream) step() (progress bool) {
 		if s.device.fault != nil {
 			return true
 		}
-		s.device.run.detector.After(s.thread, c.after)
-		s.fail(func() (err error) { s.task, err = c.begin(); return err })
+		s.fail(func() (err error) { s.task, err = s.begin(c); return err })
 		return true
 	}
 	state := exec.Done
@@ -95,6 +103,18 @@ func (s *stream) step() (progress bool) {
 		s.task = nil
 	}
 	return state != exec.Idle
+}
+
+// begin begins a command. A kernel that is launched early takes its order from the chain that it continues.
+func (s *stream) begin(c command) (task, error) {
+	if c.launch != nil {
+		return s.beginKernel(c)
+	}
+	s.chain = nil
+	if c.after != nil {
+		s.device.run.detector.After(s.thread, c.after)
+	}
+	return c.begin(s)
 }
 
 // fail keeps the first error of the device's work, as CUDA's errors of kernels are sticky.
@@ -119,6 +139,9 @@ func (s *stream) Synchronize(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("waiting for a stream: %w", err)
 	}
+	if err := s.notCapturing("synchronizing a stream"); err != nil {
+		return err
+	}
 	if err := s.drain(); err != nil {
 		return err
 	}
@@ -127,20 +150,10 @@ func (s *stream) Synchronize(ctx context.Context) error {
 
 // Prepare has nothing to do: kernels are compiled when they are looked up.
 func (s *stream) Prepare(k cudart.Kernel) error {
-	_, err := s.device.kernel(k)
-	return err
-}
-
-func (s *stream) WriteValue(cudart.DevicePtr, uint32) error {
-	return s.device.refuse("WriteValue on a stream")
-}
-
-func (s *stream) WaitValue(cudart.DevicePtr, uint32) error {
-	return s.device.refuse("WaitValue on a stream")
-}
-
-func (s *stream) Capture(func() error) (cudart.Graph, error) {
-	return nil, s.device.refuse("the capture of a stream")
+	if _, err := s.device.kernel(k); err != nil {
+		return err
+	}
+	return s.notCapturing("preparing a stream for a kernel")
 }
 
 // Close takes no more work. What is enqueued is still done.
@@ -150,73 +163,4 @@ func (s *stream) Close() error {
 	}
 	s.closed = true
 	return nil
-}
-
-// event is where it was recorded last.
-type event struct{ mark *mark }
-
-// mark is a place in a stream.
-type mark struct {
-	reached bool
-	moment  *race.Moment
-	time    uint64
-}
-
-func (s *stream) Record(e cudart.Event) error {
-	own, ok := e.(*event)
-	if !ok {
-		return failure("recording an event", cudart.ErrInvalidHandle, "the event belongs to another backend")
-	}
-	m := &mark{}
-	own.mark = m
-	return s.enqueue(func() (task, error) {
-		m.reached, m.time, m.moment = true, s.device.run.now, s.device.run.detector.Now(s.thread)
-		return nil, nil
-	})
-}
-
-func (s *stream) Wait(e cudart.Event) error {
-	own, ok := e.(*event)
-	if !ok {
-		return failure("waiting for an event", cudart.ErrInvalidHandle, "the event belongs to another backend")
-	}
-	m := own.mark
-	if m == nil {
-		return nil
-	}
-	return s.enqueue(func() (task, error) {
-		return waiting(func() bool {
-			if m.reached {
-				s.device.run.detector.After(s.thread, m.moment)
-			}
-			return m.reached
-		}), nil
-	})
-}
-
-func (e *event) Since(start cudart.Event) (time.Duration, error) {
-	other, ok := start.(*event)
-	if !ok || e.mark == nil || other.mark == nil || !e.mark.reached || !other.mark.reached {
-		return 0, failure("reading an event", cudart.ErrNotReady, "it was not recorded, or its stream has not reached it")
-	}
-	return time.Duration(e.mark.time - other.mark.time), nil
-}
-
-func (e *event) Close() error { return nil }
-
-// Launch checks the shape, copies the parameters, and enqueues the kernel.
-func (s *stream) Launch(k cudart.Kernel, shape cudart.Launch, params []byte) error {
-	own, err := s.device.kernel(k)
-	if err != nil {
-		return err
-	}
-	if err := s.device.admit(own, &shape); err != nil {
-		return err
-	}
-	l := &launch{stream: s, kernel: own, shape: shape, params: slices.Clone(params)}
-	cfg := l.config()
-	if err := cfg.Check(own.code); err != nil {
-		return failure("launching "+own.Name(), cudart.ErrInvalidValue, "%v", err)
-	}
-	return s.enqueue(l.begin)
 }

@@ -3,8 +3,8 @@ package check
 // WrongResult is the kind of a finding of a task: what its kernels computed is not what they should.
 const WrongResult Kind = "wrong-result"
 
-// AddFinding adds a finding of a task to the report of its run. The memory is in order: a wrong result does not come from a
-// weak memory model, but from this schedule.
+// AddFinding adds a finding of a task to the report of its run. The memory is in order: a wrong result does not come
+// from a weak memory model, but from this schedule.
 func (r *Rank) AddFinding(f Finding) {
 	f.Count = max(f.Count, 1)
 	for i := range r.run.found {

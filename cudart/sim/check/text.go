@@ -12,15 +12,13 @@ import (
 // finding describes a race.
 func (r *run) finding(f *race.Finding) Finding {
 	first, second := access(f.First), access(f.Second)
+	if f, ok := r.lifeFinding(f, first, second); ok {
+		return f
+	}
 	out := Finding{
 		Kind: Race, Cause: f.Cause.String(), Sides: []Access{first, second}, Bytes: f.Second.Op.Bytes, Count: f.Count,
 	}
-	if exec.IsShared(f.Address) {
-		out.Where = fmt.Sprintf("the shared memory of rank %d's block %d at +%#x", second.Rank, second.Block,
-			f.Address&(1<<exec.RegionShift-1))
-	} else {
-		out.Where = r.memory.describe(f.Address)
-	}
+	out.Where = r.where(f.Memory, f.Address)
 	if f.Flag != nil {
 		out.Flag = &[2]Access{access(f.Flag.Release), access(f.Flag.Acquire)}
 		out.Advice = widen(out.Flag[0], out.Flag[1])
@@ -28,6 +26,9 @@ func (r *run) finding(f *race.Finding) Finding {
 		out.Advice = widen(first, second)
 	} else {
 		out.Advice = adviseAsync(f, first, second)
+		if f.Cause == race.NoOrder {
+			r.explainPrior(&out)
+		}
 	}
 	return out
 }
@@ -43,6 +44,8 @@ func access(s race.Side) Access {
 		a.Text, a.Module, a.Line, a.Source = site.Text(), in.Module, in.Line, in.Source
 	case string:
 		a.Text = site
+	case lifeEvent:
+		a.Text = site.String()
 	}
 	return a
 }
@@ -90,7 +93,8 @@ func (f Finding) rows() (rows [][]string) {
 // Reasons are the lines that say why this is a mistake, and what to do.
 func (f Finding) Reasons() (lines []string) {
 	if f.Flag != nil {
-		lines = append(lines, fmt.Sprintf("the flag between them: %s, %s", f.Flag[0].brief(f.Sides), f.Flag[1].brief(f.Sides)))
+		release, acquire := f.Flag[0].brief(f.Sides), f.Flag[1].brief(f.Sides)
+		lines = append(lines, fmt.Sprintf("the flag between them: %s, %s", release, acquire))
 	}
 	if f.Kind == Race && f.Advice == "" || f.Kind != Race && f.Where != "" {
 		lines = append(lines, f.Cause)
@@ -115,8 +119,11 @@ func relation(first, second race.Kind) string {
 // widen says which scopes are too narrow for two accesses, and which instructions have wider ones.
 func widen(a, b Access) string {
 	need, where := race.GPUScope, "another block"
-	if a.Rank != b.Rank {
+	switch {
+	case a.Rank != b.Rank:
 		need, where = race.SystemScope, "another GPU"
+	case a.Launch == b.Launch && a.Cluster == b.Cluster && a.Block != b.Block:
+		need, where = race.ClusterScope, "another block of the cluster"
 	}
 	var narrow, wide []string
 	for _, x := range []Access{a, b} {
@@ -171,8 +178,8 @@ func (a Access) Place() string {
 	return a.Source
 }
 
-// columns are one side, with what its actor does: "rank 0 block 3 warp 1", "reads", "ld.global.u32", "mine.cu:12", "(PTX
-// 88)".
+// columns are one side, with what its actor does: "rank 0 block 3 warp 1 reads", "ld.global.u32", "mine.cu:12",
+// "(PTX 88)".
 func (a Access) columns(verb string) []string {
 	row := []string{a.Who()}
 	if verb != "" {

@@ -10,7 +10,7 @@ import (
 func adviseAsync(f *race.Finding, first, second Access) string {
 	switch f.Cause {
 	case race.WrongProxy:
-		return "add " + proxyFence(f.Second.Op.Space) + " between them, and behind what orders the first before it"
+		return "add " + proxyFence(f.Second.Op.Space) + " between them, before the asynchronous one is issued"
 	case race.NotWaitedFor:
 		return "wait with " + waitFor(first) + " before " + opcode(second.Text)
 	case race.ReadByNC:

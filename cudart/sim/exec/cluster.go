@@ -79,9 +79,9 @@ func (w *warp) describeShared(addr uint64) string {
 // notOwnShared is the fault of a .shared access outside of the block's own shared memory.
 func (w *warp) notOwnShared(addr uint64, lane int) error {
 	if addr>>RegionShift != sharedWindow>>RegionShift || rankOf(addr) >= len(w.block.cluster.blocks) {
-		return w.fault(IllegalAddress, lane, "%#x is no address in shared memory", addr)
+		return w.accessFault(IllegalAddress, lane, addr, 1, 1, "%#x is no address in shared memory", addr)
 	}
-	return w.fault(IllegalAddress, lane,
+	return w.accessFault(IllegalAddress, lane, addr, 1, 1,
 		"%#x is in the shared memory of block %d of the cluster, which takes .shared::cluster", addr&(1<<RegionShift-1),
 		rankOf(addr))
 }

@@ -43,8 +43,17 @@ type Fault struct {
 	Reason string
 	// Function is the device function that the thread was in, or "".
 	Function string
+	// Site is the instruction, and Memory the access that a fault of an address is about.
+	Site   Site
+	Memory *FaultyAccess
 	// Source is the line of the source that the PTX was made of, such as "kernel.cu:12", or "".
 	Source string
+}
+
+// FaultyAccess is an access to memory that a thread cannot make.
+type FaultyAccess struct {
+	Address, Bytes, Alignment uint64
+	Place                     Place // without its site
 }
 
 func (f *Fault) Error() string {
@@ -81,6 +90,15 @@ func (w *warp) faultAt(in *ptx.Inst, kind FaultKind, lane int, format string, ar
 		Kind: kind, Module: w.grid.kernel.module, Kernel: w.grid.kernel.Name,
 		Block: w.block.index, Thread: w.thread(lane), GridDim: w.grid.gridDim, BlockDim: w.grid.blockDim,
 		Line: in.Line, Text: in.Source(), Reason: fmt.Sprintf(format, args...),
-		Function: fn, Source: source,
+		Function: fn, Source: source, Site: Site{w.grid.kernel, w.current.pc},
 	}
+}
+
+// accessFault is fault for an access to n bytes.
+func (w *warp) accessFault(kind FaultKind, lane int, addr, n, alignment uint64, format string, args ...any) error {
+	err := w.fault(kind, lane, format, args...)
+	if f, ok := err.(*Fault); ok {
+		f.Memory = &FaultyAccess{Address: addr, Bytes: n, Alignment: alignment, Place: w.block.place(w.index)}
+	}
+	return err
 }

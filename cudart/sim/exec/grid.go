@@ -197,7 +197,9 @@ func (g *Grid) Turn(quantum int) (State, error) {
 
 // turn gives each warp of a block a turn; spun reports that one was polling.
 func (b *block) turn(quantum int) (spun bool, err error) {
-	b.started = true
+	if !b.started {
+		b.start()
+	}
 	b.dropSomeOverwritten()
 	b.performDue()
 	if err := b.multiplySome(3); err != nil {

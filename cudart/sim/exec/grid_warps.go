@@ -25,7 +25,7 @@ func (g *Grid) TakeWarps() []Warp {
 		if b.started {
 			continue
 		}
-		b.started = true
+		b.start()
 		for _, w := range b.warps {
 			all = append(all, Warp{w})
 		}
@@ -80,8 +80,8 @@ type syncTurn struct {
 	limited bool
 	left    int // strong accesses until the end
 	made    int
-	begun   uint64 // Stats.WarpInstructions when the turn began
-	first   bool   // the first strong access was the first instruction
+	begun   uint64     // Stats.WarpInstructions when the turn began
+	first   bool       // the first strong access was the first instruction
 	last    syncAccess // that the turn has made
 	next    syncAccess // in front of which it has ended
 }
@@ -172,6 +172,7 @@ func (g *Grid) leave(b *block) error {
 		return err
 	}
 	g.retire(b)
+	b.tellEnd()
 	b.giveMemory()
 	for i := range g.blocks {
 		if g.blocks[i] == b {

@@ -20,6 +20,9 @@ type warpgroup struct {
 	queue []*multiplication // issued by some warp, not done, in order
 	done  int               // how many are
 	warps [4]*warp
+	// observed are what the warps have issued, in observed programs: of each multiplication from number dropped on.
+	observed [][]*ObservedCopy
+	dropped  int
 }
 
 // multiplication is a wgmma.mma_async that some warps have issued.
@@ -37,8 +40,7 @@ type asyncState struct {
 	fenced  []lanes // what the kernel's async registers may hold; nil without a fence yet
 	issued  int     // multiplications
 	commits []int   // how many had been issued when each group was committed that is not waited for
-	// observed are the last ones that were issued, in observed programs.
-	observed []*ObservedCopy
+	waited  int     // how many the warp has waited for, in observed programs
 }
 
 // warpgroupBarrierID is the barrier of paths that wait for the other warps of the first warpgroup;
@@ -164,6 +166,7 @@ func (b *block) wakeGroup(group int) {
 			if s := &w.paths[i]; s.state == atBarrier && int(s.barrier) == warpgroupBarrierID+group {
 				s.state = runnable
 				b.grid.progress = true
+				b.wakes()
 			}
 		}
 	}

@@ -101,10 +101,11 @@ func (w *warp) pointer(o *op, base uint64, lane int) (unsafe.Pointer, error) {
 func (w *warp) rangeAt(addr, n, alignment uint64, lane int) (unsafe.Pointer, error) {
 	s, ok := w.find(addr, lane)
 	if !ok || s.size < n || addr-s.base > s.size-n {
-		return nil, w.fault(IllegalAddress, lane, "no %d bytes of memory at address %#x%s", n, addr, w.describe(addr, s, ok))
+		return nil, w.accessFault(IllegalAddress, lane, addr, n, alignment, "no %d bytes of memory at address %#x%s", n, addr,
+			w.describe(addr, s, ok))
 	}
 	if addr%alignment != 0 {
-		return nil, w.fault(MisalignedAddress, lane, "address %#x is not a multiple of %d", addr, alignment)
+		return nil, w.accessFault(MisalignedAddress, lane, addr, n, alignment, "address %#x is not a multiple of %d", addr, alignment)
 	}
 	return unsafe.Add(s.ptr, addr-s.base), nil
 }

@@ -15,6 +15,7 @@ type Observer interface {
 	Arrive(at Place, barrier int)
 	// Release is called when a barrier is complete, with the warps of the block that have waited for it.
 	Release(block, barrier int, warps []int)
+	LaunchObserver
 	// Unmodeled is called at an instruction that may access or order memory in a way that the other methods do not
 	// describe.
 	Unmodeled(at Place)
@@ -24,7 +25,9 @@ type Observer interface {
 // Place is where a warp is.
 type Place struct {
 	Block, Warp int
-	Site        Site
+	// Cluster is that of the block, and ClusterRank the block's number in it. Without clusters a block is one.
+	Cluster, ClusterRank int
+	Site                 Site
 }
 
 // Site is an instruction of a kernel. Sites of one program are equal where they are the same instruction.
@@ -65,12 +68,23 @@ type ObservedAccess struct {
 
 // Spaces of an observed address.
 
-// IsShared reports whether a generic address is in the shared memory of the block itself.
+// IsShared reports whether a generic address is in the shared memory of a block of the cluster.
 func IsShared(addr uint64) bool { return addr>>RegionShift == sharedWindow>>RegionShift }
+
+// SharedPlace is the rank in the cluster of the block that has a shared address, and the offset there.
+func SharedPlace(addr uint64) (rank int, offset uint64) {
+	return rankOf(addr), addr & (1<<rankShift - 1)
+}
+
+// IsWorkspace reports whether a generic address is in the workspace of a cooperative grid.
+func IsWorkspace(addr uint64) bool { return addr>>RegionShift == workspaceWindow>>RegionShift }
 
 // site is where the running path of a warp is.
 func (w *warp) site() Place {
-	return Place{Block: w.block.index, Warp: w.index, Site: Site{w.grid.kernel, w.current.pc}}
+	return Place{
+		Block: w.block.index, Warp: w.index, Cluster: w.block.cluster.number, ClusterRank: w.block.rank,
+		Site: Site{w.grid.kernel, w.current.pc},
+	}
 }
 
 // tellRelease tells the observer which warps a barrier lets go on.

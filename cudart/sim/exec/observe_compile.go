@@ -38,18 +38,20 @@ func (c *compiler) observe(o *op) {
 			}
 			return arrive(w, o, mask)
 		}
+	case name == "barrier":
+		c.observeClusterBarrier(o)
+	case name == "griddepcontrol":
+		c.observePriorGrid(o)
 	default:
 		c.observeAsync(o)
 	}
 }
 
-// privateOps are the instructions that touch nothing but registers, local memory and control flow. griddepcontrol
-// orders what programmatic dependent launch lets overlap; who observes grids launches them one after the other, or
-// refuses. Lanes of a warp count as one thread, so that votes and shuffles order nothing.
+// privateOps are the instructions that touch nothing but registers, local memory and control flow. Lanes of a warp count as one thread, so that votes and shuffles order nothing.
 var privateOps = []string{
 	"mov", "cvt", "cvta", "isspacep", "prmt", "shfl", "vote", "match", "activemask", "redux", "elect", "selp", "bra",
 	"brx", "call", "ret", "exit", "nanosleep", "pmevent", "trap", "brkpt", "prefetch", "prefetchu", "createpolicy",
-	"applypriority", "mma", "movmatrix", "setmaxnreg", "stacksave", "stackrestore", "alloca", "griddepcontrol",
+	"applypriority", "mma", "movmatrix", "setmaxnreg", "stacksave", "stackrestore", "alloca",
 	"addc", "subc", "madc", "bfi", "mapa", "getctarank", "add", "sub", "mad", "setp", "set", "lop3", "testp", "and", "or", "xor", "not",
 }
 

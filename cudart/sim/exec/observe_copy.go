@@ -42,7 +42,9 @@ func (w *warp) tellCopies(all []*transfer) {
 }
 
 // addressOf is the generic address of a place in the block's shared memory.
-func (b *block) addressOf(p unsafe.Pointer) uint64 { return b.shared.base + uint64(uintptr(p)-uintptr(b.shared.ptr)) }
+func (b *block) addressOf(p unsafe.Pointer) uint64 {
+	return b.shared.base + uint64(uintptr(p)-uintptr(b.shared.ptr))
+}
 
 // addTo adds what a transfer accesses to an observed copy.
 func (t *transfer) addTo(c *ObservedCopy) {
@@ -102,19 +104,21 @@ func (t *transfer) addRange(all []ObservedRange, addr, bytes uint64) []ObservedR
 	return append(all, ObservedRange{addr, bytes, block})
 }
 
-// copies are the copies whose end a transfer tells its mbarrier: itself, or those that an arrival waits for.
+// copies are the copies whose end a transfer tells its mbarrier: itself, or those that an arrival waits for, of which
+// the last one stands for all. Some may have ended before the arrival.
 func (t *transfer) copies() []*ObservedCopy {
-	prior, ok := t.copier.(priorCopies)
-	if !ok {
+	if _, arrives := t.copier.(priorCopies); !arrives {
 		return []*ObservedCopy{t.observed}
 	}
-	var all []*ObservedCopy
-	for _, p := range prior {
-		if !slices.Contains(all, p.observed) {
-			all = append(all, p.observed)
-		}
+	g := t.warp.groupsOf(copyGroup, t.lane)
+	last := g.open
+	for i := len(g.committed); len(last) == 0 && i > 0; i-- {
+		last = g.committed[i-1]
 	}
-	return all
+	if len(last) == 0 {
+		return nil
+	}
+	return []*ObservedCopy{last[len(last)-1].observed}
 }
 
 // toldCopier tells of the end of a copy, before the mbarrier counts it.

@@ -87,7 +87,7 @@ func (c *compiler) observeMultiplication(o *op) {
 			const rows = 16 // of a warp
 			k.readTile(w, w.regs[m.aDesc][0], m.mnMajor[0], w.index%4*rows, rows, elementsOfK(m.fragA), m.fragA.bits)
 		}
-		w.async.observed = append(w.async.observed, k)
+		w.group().observe(w.async.issued-1, k)
 		w.grid.cfg.Observer.Copy(w.site(), k)
 		return v, nil
 	}
@@ -130,20 +130,48 @@ func (k *ObservedCopy) readTile(w *warp, descriptor uint64, mnMajor bool, from, 
 	}
 }
 
-// observeMultiplications makes wgmma.wait_group tell which multiplications it has waited for.
+// observe adds what a warp has issued to a multiplication.
+func (g *warpgroup) observe(number int, k *ObservedCopy) {
+	for number-g.dropped >= len(g.observed) {
+		g.observed = append(g.observed, nil)
+	}
+	at := &g.observed[number-g.dropped]
+	*at = append(*at, k)
+}
+
+// ended are what all warps have issued of the multiplications before a number that a warp has not waited for yet.
+func (g *warpgroup) ended(w *warp, before int) (all []*ObservedCopy) {
+	if before > w.async.waited {
+		all = slices.Concat(g.observed[w.async.waited-g.dropped : before-g.dropped]...)
+		w.async.waited = before
+	}
+	last := before
+	for _, other := range g.warps {
+		if other == nil {
+			return all
+		}
+		last = min(last, other.async.waited)
+	}
+	g.observed, g.dropped = g.observed[last-g.dropped:], last
+	return all
+}
+
+// observeMultiplications makes wgmma.wait_group tell which multiplications it has waited for: of the whole warpgroup, as
+// a multiplication is done for its four warps at once.
 func (c *compiler) observeMultiplications(o *op) {
 	n, wait := c.arg(0).Bits, o.control
 	o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
-		first, ended := w.async.issued-len(w.async.observed), 0
+		ended := 0
 		if over := len(w.async.commits) - int(min(n, uint64(len(w.async.commits)))); over > 0 {
-			ended = max(0, w.async.commits[over-1]-first)
+			ended = w.async.commits[over-1]
 		}
 		v, err := wait(w, o, mask)
 		if err != nil || v != proceed || ended == 0 {
 			return v, err
 		}
-		w.grid.cfg.Observer.Wait(w.site(), w.async.observed[:ended], true)
-		w.async.observed = w.async.observed[ended:]
+		if all := w.group().ended(w, ended); len(all) > 0 {
+			w.grid.cfg.Observer.Wait(w.site(), all, true)
+		}
 		return v, nil
 	}
 }

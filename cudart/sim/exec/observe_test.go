@@ -25,7 +25,19 @@ func (d *diary) Fence(at Place, order, scope string) {
 }
 
 func (d *diary) Arrive(at Place, barrier int) { d.note("warp %d arrives at %d", at.Warp, barrier) }
-func (d *diary) Unmodeled(at Place)           { d.note("unmodeled %s", at.Site.Text()) }
+func (d *diary) WaitPrior(at Place)           { d.note("warp %d waits for the prior grid", at.Warp) }
+func (d *diary) BlockBegins(at Place)         { d.note("block %d begins", at.Block) }
+func (d *diary) BlockEnds(at Place)           { d.note("block %d ends", at.Block) }
+func (d *diary) PassCluster(at Place)         { d.note("block %d warp %d passes", at.Block, at.Warp) }
+
+func (d *diary) ArriveCluster(at Place, relaxed bool) {
+	d.note("block %d warp %d arrives, relaxed %v", at.Block, at.Warp, relaxed)
+}
+
+func (d *diary) ReleaseCluster(cluster int, waiting []Place) {
+	d.note("cluster %d releases %d warps", cluster, len(waiting))
+}
+func (d *diary) Unmodeled(at Place) { d.note("unmodeled %s", at.Site.Text()) }
 
 func (d *diary) Release(block, barrier int, warps []int) {
 	d.note("block %d barrier %d releases %v", block, barrier, warps)

@@ -71,6 +71,9 @@ func (c *cluster) complete() {
 		return
 	}
 	c.arrived, c.phase = 0, ^c.phase
+	if c.blocks[0].grid.cfg.Observer != nil {
+		c.tellRelease()
+	}
 	for _, b := range c.blocks {
 		b.grid.progress = true
 		b.wakes()

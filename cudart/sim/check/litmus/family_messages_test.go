@@ -25,6 +25,32 @@ func messagePassing() (all []made) {
 	return all
 }
 
+// mixedScopes is message passing with fences of one scope and flags of another: the fences have to include each other's
+// thread, and so have the accesses of the flag, which observe nothing otherwise.
+func mixedScopes() (all []made) {
+	for where, at := range pairs {
+		for n := range 81 {
+			release, store, load, acquire := allScopes[n%3], allScopes[n/3%3], allScopes[n/9%3], allScopes[n/27]
+			right := true
+			for _, s := range []string{release, store, load, acquire} {
+				right = right && within(s, at[0], at[1])
+			}
+			all = append(all, made{
+				name:   fmt.Sprintf("MP of scopes %s %s %s %s %s", where, release, store, load, acquire),
+				places: at, initial: "x=0; f=0",
+				columns: [][]string{
+					{"st.weak x, 1", "fence.acq_rel." + release, "st.relaxed." + store + " f, 1"},
+					{
+						"ld.relaxed." + load + " r0, f", "fence.acq_rel." + acquire, "bne r0, 1, LC00", "ld.weak r1, x", "LC00:",
+					},
+				},
+				outcome: `P1:r0 == 1 /\ P1:r1 == 0`, allowed: !right, axiom: "Causality", racy: !right, racesKnown: true,
+			})
+		}
+	}
+	return all
+}
+
 // messageBeforeWrite is S: a write behind an acquired message comes behind the write in front of its release in
 // coherence order, and so it is the last one (Coherence).
 func messageBeforeWrite() (all []made) {

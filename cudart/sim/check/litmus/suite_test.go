@@ -55,6 +55,7 @@ func (m *made) text() string {
 func families() map[string][]made {
 	return map[string][]made{
 		"message passing":      messagePassing(),
+		"fences and flags":     mixedScopes(),
 		"load buffering":       loadBuffering(),
 		"write to read":        writeToRead(),
 		"chains of messages":   chains(),
@@ -63,7 +64,9 @@ func families() map[string][]made {
 		"R and 2+2W":           writesAndFences(),
 		"IRIW":                 independentReads(),
 		"coherence":            coherenceTests(),
+		"observation":          observationTests(),
 		"atomics":              atomicTests(),
+		"messages passed on":   passedOn(),
 		"barriers":             barrierTests(),
 		"proxies":              proxyTests(),
 		"values from thin air": thinAir(),

@@ -61,24 +61,59 @@ func (c *code) derived(from []int) map[int]bool {
 
 func (c *code) predicate(reg int) bool { return c.regs[reg].Type.Class == ptx.Pred }
 
-// poll is a strong load that is repeated at the same address until tests of what it reads hold.
+// poll is strong loads that are repeated at the same addresses until tests of what they read hold.
 type poll struct {
-	load  *ptx.Inst
+	loads []*ptx.Inst
 	tests []*ptx.Inst // in their order
 }
 
 // polls lists the polls for memory.
 func (c *code) polls() (all []poll) {
+	done := map[*ptx.Inst]bool{}
 	for i := range c.body {
 		in := &c.body[i]
-		if !memory(in) || !strong(in) || len(defines(in)) == 0 || len(in.Args) < 2 {
+		if done[in] || !memory(in) || !strong(in) || len(defines(in)) == 0 || len(in.Args) < 2 || c.timeout(in) {
 			continue
 		}
-		if tests := c.tests(i); len(tests) > 0 && !c.timeout(in) {
-			all = append(all, poll{in, tests})
+		p := c.poll(i)
+		if len(p.tests) > 0 {
+			all = append(all, p)
+		}
+		for _, load := range p.loads {
+			done[load] = true
 		}
 	}
 	return all
+}
+
+// poll is the one that a load belongs to: the loads on the shortest way from the load to itself, and the comparisons
+// there that depend on what they have read.
+func (c *code) poll(load int) (p poll) {
+	in := &c.body[load]
+	cycle := c.cycle(load, registers(in.Args[1]))
+	slices.Sort(cycle)
+	p.loads = []*ptx.Inst{in}
+	known := c.derived(defines(in))
+	for _, i := range cycle {
+		other := &c.body[i]
+		if other.Op != "ld" || !strong(other) || c.timeout(other) {
+			continue
+		}
+		// An atomic operation in a loop that polls with a load reports that the time is over.
+		if in.Op == "atom" {
+			return poll{}
+		}
+		p.loads = append(p.loads, other)
+		for r := range c.derived(defines(other)) {
+			known[r] = true
+		}
+	}
+	for _, i := range cycle {
+		if t := &c.body[i]; t.Op == "setp" && slices.ContainsFunc(uses(t), func(r int) bool { return known[r] }) {
+			p.tests = append(p.tests, t)
+		}
+	}
+	return p
 }
 
 // timeout reports whether a load reads the word by which threads tell one another that the time is over: an atomic
@@ -87,24 +122,6 @@ func (c *code) timeout(load *ptx.Inst) bool {
 	return load.Op == "ld" && slices.ContainsFunc(c.body, func(in ptx.Inst) bool {
 		return in.Op == "atom" && has(&in, "cas") && sameAddress(in.Args[1], load.Args[1])
 	})
-}
-
-// tests lists the comparisons on the shortest way from a load to itself that depend on what it has read.
-func (c *code) tests(load int) (tests []*ptx.Inst) {
-	in := &c.body[load]
-	cycle := c.cycle(load, registers(in.Args[1]))
-	slices.Sort(cycle)
-	// An atomic operation in a loop that polls with a load reports that the time is over.
-	if in.Op == "atom" && slices.ContainsFunc(cycle, func(i int) bool { return c.body[i].Op == "ld" && strong(&c.body[i]) }) {
-		return nil
-	}
-	known := c.derived(defines(in))
-	for _, i := range cycle {
-		if t := &c.body[i]; t.Op == "setp" && slices.ContainsFunc(uses(t), func(r int) bool { return known[r] }) {
-			tests = append(tests, t)
-		}
-	}
-	return tests
 }
 
 // cycle is the shortest way from an instruction to itself on which some registers keep their values; nil if there is

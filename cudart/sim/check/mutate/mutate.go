@@ -72,7 +72,9 @@ type Mutant struct {
 }
 
 // String says what was changed.
-func (m *Mutant) String() string { return fmt.Sprintf("line %d, %s: %q to %q", m.Line, m.Class, m.Was, m.Now) }
+func (m *Mutant) String() string {
+	return fmt.Sprintf("line %d, %s: %q to %q", m.Line, m.Class, m.Was, m.Now)
+}
 
 // Text is the module with the mistake.
 func (m *Mutant) Text(original []byte) []byte {

@@ -52,4 +52,3 @@ func (c *code) torn(in *ptx.Inst) string {
 	}
 	return "{ .reg .b32 %mutant_a,%mutant_b; " + parts.String() + "}"
 }
-

@@ -27,7 +27,7 @@ func (c *code) waits() {
 		if len(first) > 0 {
 			c.plant(FirstWord, first...)
 		}
-		if in := p.load; len(p.tests) == 1 && in.Op == "ld" && c.bytes(in) == 4 && in.Guard.Reg < 0 &&
+		if in := p.loads[0]; len(p.tests) == 1 && in.Op == "ld" && c.bytes(in) == 4 && in.Guard.Reg < 0 &&
 			in.Args[1].Elems[0].Kind == ptx.Register {
 			c.plantByThread(WrongPeer, func(thread int) []edit { return []edit{c.wrongPeer(in, thread)} })
 		}

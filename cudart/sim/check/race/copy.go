@@ -1,7 +1,7 @@
 package race
 
-// Copy is an asynchronous access: a copy, or a multiplication by a warpgroup. It is two threads of its own, which begin
-// where the copy is issued. That one reads the source, and the other one writes the destination. Who waits for the copy
+// Copy is an asynchronous access: a copy, or a multiplication by a warpgroup. It is two threads of its own, which
+// begin where it is issued. One reads the source, the other one writes the destination. What waits for the copy
 // happens after them.
 type Copy struct {
 	Reads, Writes *Thread
@@ -21,8 +21,8 @@ func (d *Detector) NewChannel() *Channel {
 	return c
 }
 
-// Begin issues a copy by a thread. It happens after what the thread has done, and is not ordered with what the thread does
-// from now on, nor with other copies.
+// Begin issues a copy by a thread. The copy happens after what the thread has done. It is not ordered with what the
+// thread does from now on, nor with other copies.
 func (d *Detector) Begin(t *Thread, c *Channel) *Copy {
 	c.time++
 	half := func(number int) *Thread {
@@ -33,14 +33,15 @@ func (d *Detector) Begin(t *Thread, c *Channel) *Copy {
 	return k
 }
 
-// wasBegunBefore reports whether t is a part of a copy that was issued before the place that another thread has reached.
+// wasBegunBefore reports whether t is a half of a copy that was issued before the place that another thread has
+// reached.
 func (t *Thread) wasBegunBefore(now *Thread) bool {
 	issue := &t.known.ordered
 	return issue.own != t.number && issue.time <= now.known.ordered.at(issue.own)
 }
 
-// ArriveCopy adds to a barrier that a copy has ended, or that it has read its source. Threads of either proxy see what the
-// copy has written.
+// ArriveCopy adds to a barrier that a copy has ended, or that it has read its source. No proxy fence is needed behind
+// the barrier to see what the copy has written.
 func (d *Detector) ArriveCopy(b *Barrier, k *Copy, readsAlone bool) {
 	b.add(&k.Reads.known)
 	b.end(k.Reads)

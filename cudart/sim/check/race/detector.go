@@ -7,6 +7,7 @@ type Detector struct {
 	threads  int
 	findings []Finding
 	known    map[pair]int // index in findings
+	at       *Memory      // that is accessed now
 }
 
 // New makes a detector that knows no threads.
@@ -61,6 +62,28 @@ type Moment struct {
 	lost              *Edge
 	seen              [spaces]vector // by the async proxy
 }
+
+// With is what led to either of two moments.
+func (m *Moment) With(other *Moment) *Moment {
+	both := &Moment{ordered: slices.Clone(m.ordered), lost: m.lost}
+	both.ordered.join(other.ordered)
+	both.anyScope = both.ordered
+	if !m.isOne() || !other.isOne() {
+		both.anyScope = slices.Clone(m.anyScope)
+		both.anyScope.join(other.anyScope)
+	}
+	if other.lost != nil {
+		both.lost = other.lost
+	}
+	for s := range both.seen {
+		both.seen[s] = slices.Clone(m.seen[s])
+		both.seen[s].join(other.seen[s])
+	}
+	return both
+}
+
+// isOne reports whether both clocks of a moment are one.
+func (m *Moment) isOne() bool { return m.ordered.same(m.anyScope) }
 
 // Now is the place that a thread has reached.
 func (d *Detector) Now(t *Thread) *Moment {

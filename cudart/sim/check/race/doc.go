@@ -6,9 +6,11 @@
 //	operation        what threads do, and the scopes of the memory model
 //	clock            vector clocks, and what a thread knows
 //	detector         threads, and the order that is no access: joins, moments, fences
-//	barrier          barriers, behind which threads share their past
+//	barrier, cluster barriers, behind which threads share their past, and relaxed arrivals of a cluster
 //	message          release and acquire patterns
+//	observation      a write happens before what is behind a read that observes it
 //	shadow           the last accesses to every byte
+//	life             the begin and the end of memory, and reads of what nobody wrote
 //	finding          the report: two accesses, and why nothing orders them
 //
 // # Model
@@ -16,8 +18,8 @@
 // Two accesses race when they overlap, one of them writes, they come from different threads, neither happens before
 // the other, and they are not morally strong. Accesses are morally strong when both are strong, the scope of each
 // includes the thread of the other, and both have the same bytes. Relaxed, acquire, release, volatile and atomic
-// accesses are strong; volatile is relaxed at system scope. A .cluster scope is as narrow as .cta: a grid has no
-// clusters of several blocks here.
+// accesses are strong; volatile is relaxed at system scope. The .cluster scope
+// includes the blocks of one cluster of a grid; a block without a cluster is one of its own.
 //
 // The caller performs all operations one after the other, and memory is in order: a read observes the last write.
 // A race is seen also where the values happened to be right, because the order is judged and not the values.
@@ -26,7 +28,7 @@
 // The order has these sources:
 //
 //   - program order of a thread, and [Detector.Join] for streams, launches, events and hosts
-//   - barriers of a block: each thread that waits knows what all that arrived knew
+//   - barriers of a block or a cluster: each thread that waits knows what all that arrived knew
 //   - a release pattern that an acquire pattern observes. A release pattern is a release, or a fence with a later
 //     strong write; an acquire pattern an acquire, or a strong read with a later fence. Atomic operations pass on
 //     what the write before them released. The scopes of releasing and acquiring operation must include each other's

@@ -33,6 +33,7 @@ type Finding struct {
 	Cause         Cause
 	First, Second Side   // in the order in which they were performed
 	Address       uint64 // of the element that Second accessed
+	Memory        any    // Memory.Name
 	Flag          *Edge  // with NarrowScope: the edge that would order them, or nil
 	Count         int    // how often the two instructions had this race
 }
@@ -46,7 +47,8 @@ type pair struct {
 
 // compare looks for a race of a new access with one that was recorded, which may be nil, and reports whether it is one.
 func (d *Detector) compare(old, now *event, addr uint64) bool {
-	if old == nil || old.thread == now.thread && !now.op.ReadOnly || morallyStrong(old.thread, old.op, now.thread, now.op) {
+	if old == nil || old.thread == now.thread && !now.op.ReadOnly ||
+		morallyStrong(old.thread, old.op, now.thread, now.op) {
 		return false
 	}
 	cause, race := whyUnordered(old, now)
@@ -54,7 +56,8 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 		return false
 	}
 	f := Finding{
-		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op}, Address: addr, Count: 1,
+		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op},
+		Address: addr, Memory: d.at.Name, Count: 1,
 	}
 	if cause == NarrowScope && !old.meets(now) {
 		f.Flag = now.thread.known.lost
@@ -70,7 +73,9 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 }
 
 // meets reports whether two accesses would be morally strong if they had the same bytes and wide scopes.
-func (e *event) meets(now *event) bool { return e.op.strong() && now.op.strong() && e.op.Proxy == now.op.Proxy }
+func (e *event) meets(now *event) bool {
+	return e.op.strong() && now.op.strong() && e.op.Proxy == now.op.Proxy
+}
 
 // whyUnordered says whether two accesses are unordered, and why.
 func whyUnordered(old, now *event) (cause Cause, race bool) {

@@ -7,6 +7,8 @@ type message struct {
 	writer   *Thread
 	op       *Operation
 	releases []*release
+	// observers are those of the write, without its writer.
+	observers []observer
 }
 
 // release is the first operation of a release pattern, and what its thread knew then.
@@ -52,11 +54,21 @@ func publish(t *Thread, op *Operation, releases []*release, before *message) *me
 	}
 	passes := op.Kind == Update && before.writer != t && morallyStrong(before.writer, before.op, t, op)
 	for _, r := range before.releases {
-		if (passes || r.by == t || op.Kind == Update && before.writer == t) && !slices.Contains(m.releases, r) {
+		if m.supersedes(r) {
+			continue
+		}
+		if passes || r.by == t || op.Kind == Update && before.writer == t {
 			m.releases = append(slices.Clip(m.releases), r)
 		}
 	}
 	return m
+}
+
+// supersedes reports whether the message has a later release of the same thread, with a scope that is no narrower.
+func (m *message) supersedes(r *release) bool {
+	return slices.ContainsFunc(m.releases, func(own *release) bool {
+		return own.by == r.by && own.known.ordered.time >= r.known.ordered.time && own.op.Scope >= r.op.Scope
+	})
 }
 
 // observe is a strong read of a message.
@@ -88,5 +100,5 @@ func (t *Thread) acquire(o observation, op *Operation) bool {
 // morallyStrong reports whether two strong accesses to the same bytes are in each other's scope.
 func morallyStrong(a *Thread, opA *Operation, b *Thread, opB *Operation) bool {
 	return opA.strong() && opB.strong() && opA.Bytes == opB.Bytes && opA.Scope.reaches(a.place, b.place) &&
-		opB.Scope.reaches(b.place, a.place) && (opA.Proxy == opB.Proxy || opA.Space == BarrierSpace)
+		opB.Scope.reaches(b.place, a.place) && opA.Proxy == opB.Proxy
 }

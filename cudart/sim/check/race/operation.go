@@ -7,19 +7,21 @@ type Scope uint8
 const (
 	NoScope Scope = iota
 	BlockScope
+	ClusterScope
 	GPUScope
 	SystemScope
 )
 
-var scopeNames = [...]string{"none", "cta", "gpu", "sys"}
+var scopeNames = [...]string{"none", "cta", "cluster", "gpu", "sys"}
 
 func (s Scope) String() string { return scopeNames[s] }
 
 // Place says which threads are in one another's scopes.
 type Place struct {
 	Rank int
-	// Launch and Block are numbers of a grid and of one of its blocks; Launch is 0 for streams and hosts.
-	Launch, Block int
+	// Launch, Cluster and Block are numbers of a grid, of one of its clusters, and of a block. Launch is 0 for streams
+	// and hosts.
+	Launch, Cluster, Block int
 }
 
 // reaches reports whether a scope of an operation at a place includes another place.
@@ -29,6 +31,8 @@ func (s Scope) reaches(from, to Place) bool {
 		return true
 	case GPUScope:
 		return from.Rank == to.Rank
+	case ClusterScope:
+		return from.Rank == to.Rank && from.Launch == to.Launch && from.Cluster == to.Cluster && from.Launch != 0
 	case BlockScope:
 		return from == to && from.Launch != 0
 	}

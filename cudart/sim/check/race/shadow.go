@@ -8,6 +8,11 @@ type Memory struct {
 	chunks map[uint64]*chunk
 	last   *chunk // that was accessed last, with its number
 	number uint64
+	origin *event // that began the memory; see BeginMemory
+	// Unwritten, where it is not nil, is called at a read of an element of which nothing was written.
+	Unwritten func(t *Thread, op *Operation, addr uint64)
+	// Name tells people which memory it is. The detector passes it on.
+	Name any
 }
 
 const (
@@ -50,12 +55,15 @@ type event struct {
 // Access is an access of a thread: for each lane's address so many elements, one behind the other. Every address is a
 // multiple of the element's size.
 func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint64, elements int) {
+	d.at = m
 	if op.strong() && op.Kind != Write {
 		m.each(op, addresses, elements, func(_ uint64, cells []cell, perElement int) {
-			for ; len(cells) > 0; cells = cells[perElement:] {
-				if c := &cells[0]; c.more != nil {
-					t.observe(c.more.message, op)
+			for i := range cells {
+				m := cells[i].message()
+				if i%perElement == 0 {
+					t.observe(m, op)
 				}
+				m.isObserved(t, op)
 			}
 		})
 	}
@@ -73,23 +81,35 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 
 // read is a read of elements that have so many cells each.
 func (d *Detector) read(e *event, addr uint64, cells []cell, perElement int) {
+	d.at.checkWritten(e, addr, cells, perElement)
 	var ordered *event // before e: elements that were written at once are compared once
 	for i := range cells {
 		c := &cells[i]
-		if c.write != ordered && !d.compare(c.write, e, addr+uint64(i/perElement)*e.op.Bytes) {
+		if c.write != ordered && !d.compareWrite(c, e, addr+uint64(i/perElement)*e.op.Bytes) && c.more == nil {
 			ordered = c.write
 		}
 		c.addRead(e)
 	}
 }
 
+// compareWrite looks for a race with the last write, unless observation orders it, and reports whether there is one.
+func (d *Detector) compareWrite(c *cell, now *event, addr uint64) bool {
+	if c.write != nil && !now.op.ReadOnly && now.op.Proxy == c.write.op.Proxy && c.message().happensBefore(now.thread) {
+		return false
+	}
+	return d.compare(c.write, now, addr)
+}
+
 // write is a write or an atomic operation.
 func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, releases []*release) {
+	if e.op.Kind == Update {
+		d.at.checkWritten(e, addr, cells, perElement)
+	}
 	var orderedWrite, orderedRead *event
 	for i := range cells {
 		c := &cells[i]
 		at := addr + uint64(i/perElement)*e.op.Bytes
-		if c.write != orderedWrite && !d.compare(c.write, e, at) {
+		if c.write != orderedWrite && !d.compareWrite(c, e, at) && c.more == nil {
 			orderedWrite = c.write
 		}
 		if c.read != orderedRead && !d.compare(c.read, e, at) {
@@ -109,6 +129,14 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, re
 	}
 }
 
+// message is that of the last write, or nil.
+func (c *cell) message() *message {
+	if c.more == nil {
+		return nil
+	}
+	return c.more.message
+}
+
 func (c *cell) extra() *more {
 	if c.more == nil {
 		c.more = &more{}
@@ -117,8 +145,7 @@ func (c *cell) extra() *more {
 	return c.more
 }
 
-// addRead keeps one read of each thread, strength and proxy. Of copies whose ends are told in order, the last stands for
-// all.
+// addRead keeps one read of each thread, strength and proxy. The last copy of a channel stands for the others.
 func (c *cell) addRead(e *event) {
 	if c.read == nil || c.read.standsFor(e) {
 		c.read = e
@@ -139,9 +166,8 @@ func (r *event) standsFor(e *event) bool {
 		r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes && r.op.Proxy == e.op.Proxy)
 }
 
-// each calls f for the elements, those of a page together, with their cells: so many for each element.
-func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(addr uint64, cells []cell, perElement int),
-) {
+// each calls f for the elements, those of a page together, with their cells: n for each element.
+func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(at uint64, cells []cell, n int)) {
 	size := op.Bytes * uint64(elements)
 	for i := 0; i < len(addresses); {
 		begin := addresses[i]
@@ -215,6 +241,7 @@ func (m *Memory) chunk(number uint64) *chunk {
 			m.chunks = map[uint64]*chunk{}
 		}
 		c = &chunk{}
+		c.rest[0].write = m.origin
 		m.chunks[number] = c
 	}
 	m.last, m.number = c, number

@@ -189,6 +189,32 @@ func TestStories(t *testing.T) {
 		"a read that is not over when the memory is written again": {`
 			0.0 reads x
 			1.0 writes x`, []string{"1-2 nothing orders them"}},
+		"a write happens before what is behind a read that has observed it": {`
+			0.0 relaxed.sys f
+			1.0 polls.sys f
+			1.0 reads f
+			1.0 writes f`, nil},
+		"by way of further messages as well": {`
+			0.0 relaxed.sys f
+			1.0 polls.sys f
+			1.0 release.sys g
+			2.0 acquire.sys g
+			2.0 reads f`, nil},
+		"but not what is in front of the write": {`
+			0.0 writes x
+			0.0 relaxed.sys f
+			1.0 polls.sys f
+			1.0 reads x`, []string{"1-4 nothing orders them"}},
+		"nor before what is in front of the read": {`
+			0.0 relaxed.sys f
+			1.0 release.sys g
+			1.0 polls.sys f
+			2.0 acquire.sys g
+			2.0 reads f`, []string{"1-5 nothing orders them"}},
+		"nor where a scope is too narrow": {`
+			0.0 relaxed.gpu f
+			1.0 polls.sys f
+			1.0 reads f`, []string{"1-2 a scope is too narrow", "1-3 nothing orders them"}},
 		"two readers": {`
 			0.0 reads x
 			1.0 reads x`, nil},

@@ -1,0 +1,146 @@
+package check
+
+import (
+	"fmt"
+
+	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/exec"
+)
+
+// OutOfBounds is an access to bytes that belong to no buffer.
+const OutOfBounds Kind = "out-of-bounds"
+
+// The causes of OutOfBounds.
+const (
+	beyondAllocation = "beyond the end of an allocation"
+	inGap            = "behind the end of a buffer"
+	inNoAllocation   = "in no allocation"
+)
+
+// extent is a range of addresses.
+type extent struct{ begin, end uint64 }
+
+func (e extent) holds(addr, bytes uint64) bool {
+	return addr >= e.begin && addr < e.end && bytes <= e.end-addr
+}
+
+// gapAlign is what buffers within an allocation are aligned to. What is behind a buffer, up to the next multiple of it,
+// belongs to nobody; what is behind that may be another buffer, which has no name.
+const gapAlign = 256
+
+// vectorBytes is the size of the largest vector. A buffer is padded to a multiple of it: kernels load its last elements
+// as a vector, and leave out what is behind the end.
+const vectorBytes = 16
+
+// within reports whether bytes belong to one buffer, and why not. A load may reach into the padding of its buffer.
+func (m *memory) within(addr, bytes uint64, loads bool) (cause string, ok bool) {
+	for i, e := range m.valid {
+		if e.holds(addr, bytes) {
+			m.valid[0], m.valid[i] = e, m.valid[0]
+			return "", true
+		}
+	}
+	e, cause := m.extentOf(addr)
+	if padded := (e.end + vectorBytes - 1) / vectorBytes * vectorBytes; loads && cause == "" && addr+bytes <= padded {
+		if _, behind := m.extentOf(e.end); behind != "" {
+			return "", true
+		}
+	}
+	if cause == "" && !e.holds(addr, bytes) {
+		cause = inGap
+		if r := m.find(addr); e.end == r.base+uint64(r.size) {
+			cause = beyondAllocation
+		}
+	}
+	if cause == "" {
+		m.valid = [2]extent{e, m.valid[0]}
+	}
+	return cause, cause == ""
+}
+
+// extentOf is the buffer that holds an address, or what of its allocation has no name; or why there is none.
+func (m *memory) extentOf(addr uint64) (e extent, cause string) {
+	r := m.find(addr)
+	switch {
+	case r == nil:
+		return e, inNoAllocation
+	case addr-r.base >= uint64(r.size):
+		return e, beyondAllocation
+	}
+	free := extent{r.base, r.base + uint64(r.size)}
+	for _, n := range m.names {
+		switch {
+		case n.begin <= addr && addr < n.end:
+			if n.end > e.end {
+				e = extent{n.begin, min(n.end, free.end)}
+			}
+		case n.end <= addr && n.end > r.base:
+			free.begin = max(free.begin, n.end)
+		case n.begin > addr:
+			free.end = min(free.end, n.begin)
+		}
+	}
+	if e.end > 0 {
+		return e, ""
+	}
+	if begin := (free.begin + gapAlign - 1) / gapAlign * gapAlign; addr < begin {
+		return e, inGap
+	}
+	return free, ""
+}
+
+// nearest says where an address is relative to the buffer, or the allocation without names, that is nearest to it.
+func (m *memory) nearest(addr uint64) string {
+	best, text := ^uint64(0), "no buffer"
+	consider := func(begin, end uint64, name string) {
+		switch {
+		case addr >= end && addr-end < best:
+			best, text = addr-end, fmt.Sprintf("%d bytes behind the end of %s", addr-end, name)
+		case addr < begin && begin-addr < best:
+			best, text = begin-addr, fmt.Sprintf("%d bytes before %s", begin-addr, name)
+		case addr >= begin && addr < end && best > 0:
+			best, text = 0, fmt.Sprintf("%#x bytes into %s", addr-begin, name)
+		}
+	}
+	for _, n := range m.names {
+		consider(n.begin, n.end, fmt.Sprintf("rank %d's %s", n.rank, n.name))
+	}
+	for _, r := range m.regions {
+		consider(r.base, r.base+uint64(r.size), fmt.Sprintf("an allocation of rank %d, of %d bytes", r.rank, r.size))
+	}
+	if best >= 1<<exec.RegionShift {
+		return fmt.Sprintf("%#x, which is near no buffer", addr)
+	}
+	return text
+}
+
+// checkBounds notes the first lane of an access whose bytes belong to no buffer.
+func (o *observer) checkBounds(at exec.Place, a *exec.ObservedAccess) {
+	m, bytes := &o.run.memory, a.Bytes*uint64(a.Elements)
+	for lane, addr := range a.Addresses {
+		if a.Lanes>>lane&1 == 0 || addr>>exec.RegionShift < exec.FirstRegion {
+			continue
+		}
+		if cause, ok := m.within(addr, bytes, a.Kind == exec.Reads); !ok {
+			side := access(race.Side{
+				Thread: o.actor(at.Block, at.Warp), Op: &race.Operation{Kind: kinds[a.Kind], Site: at.Site},
+			})
+			o.run.noteBounds(cause, side, lane, addr, bytes)
+			return
+		}
+	}
+}
+
+// noteBounds notes an access of a lane that is out of bounds, or in an allocation that was freed.
+func (r *run) noteBounds(cause string, at Access, lane int, addr, bytes uint64) {
+	out := Finding{
+		Kind: OutOfBounds, Cause: cause, Sides: []Access{at}, Bytes: bytes,
+		Where:  "memory " + r.memory.nearest(addr),
+		Advice: "compare the index with the size of the buffer before the access",
+	}
+	if in := r.memory.ever(addr); in != nil && in.freed {
+		out.Kind, out.Cause, out.Advice = Freed, lifeEvents[in.end].cause, lifeEvents[in.end].advice
+		out.Where = r.memory.describe(addr)
+	}
+	r.note(out, lane, addr)
+}

@@ -1,0 +1,87 @@
+package check
+
+import (
+	"fmt"
+
+	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/exec"
+)
+
+// Freed is an access to memory before its life has begun or after it has ended, or one that nothing orders with that.
+const Freed Kind = "freed"
+
+// lifeEvent is the begin or the end of a memory's life. It is the site of an operation that writes to all of it, so
+// that what nothing orders with it is found like a race, whatever happened first in a schedule.
+type lifeEvent uint8
+
+const (
+	blockBegins lifeEvent = iota
+	blockEnds
+	freeing
+	rankEnds
+)
+
+var lifeEvents = [...]struct{ text, cause, advice string }{
+	blockBegins: {
+		"begin of the block", "peer block may not have begun",
+		"add barrier.cluster.arrive and barrier.cluster.wait before the access",
+	},
+	blockEnds: {
+		"end of the block", "peer block has ended",
+		"add barrier.cluster.arrive and barrier.cluster.wait before the end of the kernel, behind the access",
+	},
+	freeing: {
+		"free", "memory is freed while it may be in use",
+		"let the rank that accesses the memory synchronize, and the ranks meet, before it is freed",
+	},
+	rankEnds: {
+		"end of the rank", "a peer's memory after its end",
+		"let the rank that accesses the memory synchronize, and the ranks meet, before one of them ends",
+	},
+}
+
+func (e lifeEvent) String() string { return lifeEvents[e].text }
+
+// end ends an allocation, by what the host code of a rank does.
+func (r *run) end(in *region, by *host, how lifeEvent) {
+	op := &race.Operation{Kind: race.Write, Bytes: 1, Site: how}
+	r.detector.EndMemory(by.thread, &r.memory.shadow, in.base, in.base+uint64(in.size+255)/256*256, op)
+	r.memory.free(in, how)
+}
+
+// endRank ends all memory of a rank whose host code has ended.
+func (r *run) endRank(rank *Rank) {
+	for _, in := range r.memory.regions {
+		if in.rank == rank.Number && !in.freed {
+			r.end(in, rank.host, rankEnds)
+		}
+	}
+}
+
+// sharedMemory names the shared memory of a block.
+type sharedMemory struct{ rank, block int }
+
+// where is a place in memory, for people.
+func (r *run) where(memory any, addr uint64) string {
+	if s, ok := memory.(sharedMemory); ok {
+		_, offset := exec.SharedPlace(addr)
+		return fmt.Sprintf("the shared memory of rank %d's block %d at +%#x", s.rank, s.block, offset)
+	}
+	return r.memory.describe(addr)
+}
+
+// lifeFinding describes an access that nothing orders with the begin or the end of the memory.
+func (r *run) lifeFinding(f *race.Finding, first, second Access) (Finding, bool) {
+	event, ok := f.First.Op.Site.(lifeEvent)
+	bytes := f.Second.Op.Bytes
+	if !ok {
+		event, ok = f.Second.Op.Site.(lifeEvent)
+		bytes = f.First.Op.Bytes
+	}
+	out := Finding{Kind: Freed, Sides: []Access{first, second}, Bytes: bytes, Count: f.Count}
+	if ok {
+		out.Cause, out.Advice = lifeEvents[event].cause, lifeEvents[event].advice
+		out.Where = r.where(f.Memory, f.Address)
+	}
+	return out, ok
+}

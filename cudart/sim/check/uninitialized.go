@@ -1,0 +1,35 @@
+package check
+
+import "gpurun/cudart/sim/check/race"
+
+// Uninitialized is a read of bytes that nobody has written since their allocation, by a load or an atomic operation of
+// a kernel. What a copy reads is not looked at, and what it writes counts as written.
+const Uninitialized Kind = "uninitialized"
+
+const nobodyWrote = "nobody wrote the bytes"
+
+// uninitialized returns what notes reads of a memory's bytes that nobody wrote, or nil where they do not matter.
+func (r *run) uninitialized(memory any) func(t *race.Thread, op *race.Operation, addr uint64) {
+	if !r.checker.cfg.Processes {
+		return nil
+	}
+	return func(t *race.Thread, op *race.Operation, addr uint64) {
+		if memory == nil {
+			if in := r.memory.ever(addr); in == nil || in.written {
+				return
+			}
+		}
+		at := access(race.Side{Thread: t.Name, Op: op})
+		if at.Kernel == "" || r.noted.seen(Uninitialized, nobodyWrote, &at) {
+			return
+		}
+		advice := "write the bytes before they are read, or fill the memory behind its allocation"
+		if memory != nil {
+			advice = "write the bytes before they are read: shared memory begins with no values"
+		}
+		r.noted.add(Finding{
+			Kind: Uninitialized, Cause: nobodyWrote, Sides: []Access{at}, Bytes: op.Bytes, Where: r.where(memory, addr),
+			Advice: advice,
+		})
+	}
+}
