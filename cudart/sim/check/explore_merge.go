@@ -11,11 +11,12 @@ type merge struct {
 	known      map[string]int // index in Findings
 	last       []int          // of each finding the number of the last schedule that showed it, counted from 1
 	behaviours map[uint64]bool
+	pairs      map[sitePair]bool
 	progress   func(Coverage)
 }
 
 func newMerge(e Exploration) *merge {
-	m := &merge{known: map[string]int{}, behaviours: map[uint64]bool{}, progress: e.Progress}
+	m := &merge{known: map[string]int{}, behaviours: map[uint64]bool{}, pairs: map[sitePair]bool{}, progress: e.Progress}
 	m.Planned = e.Schedules
 	return m
 }
@@ -36,6 +37,7 @@ func (m *merge) add(r result) {
 		m.Err, m.Failed = r.err, r.report.Schedule
 	}
 	m.addFindings(r.report)
+	m.addPairs(r.report.pairs)
 	if m.progress != nil {
 		m.progress(m.Coverage)
 	}

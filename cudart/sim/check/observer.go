@@ -104,6 +104,9 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 		o.run.progress++
 	}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
+	if op.Scope != race.NoScope {
+		o.behave(t, at, a)
+	}
 	if o.run.explores != nil {
 		o.explore(at, a)
 	}

@@ -38,6 +38,7 @@ type run struct {
 	launches     int
 	priors       map[int]int // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
+	behaviour    behaviour
 	instructions uint64
 	incomplete   []string
 	noted        notes
@@ -57,6 +58,7 @@ func newRun(c *Checker, s strategy) *run {
 		byID: map[actorID]*actor{}, priors: map[int]int{},
 	}
 	r.explores, _ = s.(*exhaustive)
+	r.behaviour = newBehaviour()
 	r.memory.shadow.Unwritten = r.uninitialized(nil)
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}

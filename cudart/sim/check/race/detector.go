@@ -8,10 +8,13 @@ type Detector struct {
 	findings []Finding
 	known    map[pair]int // index in findings
 	at       *Memory      // that is accessed now
+
+	pairs map[Pair]bool // that have accessed the same bytes
+	pair  Pair          // the last one
 }
 
 // New makes a detector that knows no threads.
-func New() *Detector { return &Detector{known: map[pair]int{}} }
+func New() *Detector { return &Detector{known: map[pair]int{}, pairs: map[Pair]bool{}} }
 
 // Thread is what has a program order: a warp, a stream, or the host code of a rank.
 type Thread struct {

@@ -47,6 +47,9 @@ type pair struct {
 
 // compare looks for a race of a new access with one that was recorded, which may be nil, and reports whether it is one.
 func (d *Detector) compare(old, now *event, addr uint64) bool {
+	if old != nil && old.thread != now.thread {
+		d.meet(old.op, now.op)
+	}
 	if old == nil || old.thread == now.thread && !now.op.ReadOnly ||
 		morallyStrong(old.thread, old.op, now.thread, now.op) {
 		return false
