@@ -9,12 +9,11 @@ type Detector struct {
 	known    map[pair]int // index in findings
 	at       *Memory      // that is accessed now
 
-	pairs map[Pair]bool // that have accessed the same bytes
-	pair  Pair          // the last one
+	met []*Operation // that have accessed bytes behind another one
 }
 
 // New makes a detector that knows no threads.
-func New() *Detector { return &Detector{known: map[pair]int{}, pairs: map[Pair]bool{}} }
+func New() *Detector { return &Detector{known: map[pair]int{}} }
 
 // Thread is what has a program order: a warp, a stream, or the host code of a rank.
 type Thread struct {

@@ -39,11 +39,22 @@ func (d *Detector) EndMemory(t *Thread, m *Memory, begin, end uint64, op *Operat
 			if p == nil {
 				continue
 			}
-			for j := range p.cells {
-				d.write(now, number*chunkBytes+uint64(i)*pageBytes+uint64(j)*p.grain, p.cells[j:j+1], 1, nil)
-			}
+			d.endPage(now, number*chunkBytes+uint64(i)*pageBytes, p)
 		}
 		delete(m.chunks, number)
 	}
 	m.last = nil
+}
+
+// endPage ends the memory of a page. Neighbours with the same last accesses are compared once.
+func (d *Detector) endPage(now *event, addr uint64, p *page) {
+	var last cell
+	for i := range p.cells {
+		c := p.cells[i]
+		if i > 0 && c.more == nil && last.more == nil && c.write == last.write && c.read == last.read {
+			continue
+		}
+		d.write(now, addr+uint64(i)*p.grain, p.cells[i:i+1], 1, nil)
+		last = c
+	}
 }

@@ -68,6 +68,8 @@ type Operation struct {
 	Space            Space
 	ReadOnly         bool // a read by .nc, of memory that nobody writes while the grid runs
 	Site             Site
+
+	met *meetings // of this operation behind others, or nil
 }
 
 func (o *Operation) strong() bool { return o.Scope != NoScope }
