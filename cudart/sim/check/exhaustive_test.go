@@ -45,6 +45,16 @@ func threads(codes ...string) string {
 // exhaust explores all schedules of a kernel made by threads.
 func exhaust(t *testing.T, e Exploration, codes ...string) *Explored {
 	t.Helper()
+	e.Strategies = []Strategy{Exhaustive}
+	if e.Schedules == 0 {
+		e.Schedules = 1000
+	}
+	return explore(t, e, codes...)
+}
+
+// explore explores schedules of a kernel made by threads.
+func explore(t *testing.T, e Exploration, codes ...string) *Explored {
+	t.Helper()
 	text := threads(codes...)
 	task := func(r *Rank) error {
 		words, err := r.Device.Malloc(256)
@@ -72,10 +82,6 @@ func exhaust(t *testing.T, e Exploration, codes ...string) *Explored {
 			return err
 		}
 		return s.Synchronize(context.Background())
-	}
-	e.Strategies = []Strategy{Exhaustive}
-	if e.Schedules == 0 {
-		e.Schedules = 1000
 	}
 	all, err := Explore(Config{Ranks: len(codes)}, e, task)
 	if err != nil {

@@ -95,6 +95,9 @@ func (d *Detector) read(e *event, addr uint64, cells []cell, perElement int) {
 // compareWrite looks for a race with the last write, unless observation orders it, and reports whether there is one.
 func (d *Detector) compareWrite(c *cell, now *event, addr uint64) bool {
 	if c.write != nil && !now.op.ReadOnly && now.op.Proxy == c.write.op.Proxy && c.message().happensBefore(now.thread) {
+		if c.write.thread != now.thread {
+			d.meet(c.write.op, now.op)
+		}
 		return false
 	}
 	return d.compare(c.write, now, addr)
