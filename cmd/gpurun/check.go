@@ -28,7 +28,8 @@ const checkExample = `  gpurun check allreduce
   gpurun check allreduce --algo oneshot --ranks 2,8 --schedules 1000
   gpurun check mine.toml --sizes 4K,1M                 a kernel of yours
   gpurun check --sarif findings.sarif --junit check.xml
-  gpurun check --replay race-1.json                    the very same schedule again`
+  gpurun check --replay race-1.json                    the very same schedule again
+  gpurun check --litmus mp.litmus                      what the memory model allows a litmus test`
 
 const checkCommand = "check"
 
@@ -56,6 +57,9 @@ func newCheckCommand(a *program.Invocation) *cobra.Command {
 }
 
 func runCheck(ctx context.Context, a *program.Invocation, o *check.Options, words []string) error {
+	if o.Litmus.On {
+		return check.ShowLitmus(a, o.Litmus, words)
+	}
 	if o.Replay != "" {
 		if len(words) > 0 {
 			return exit.Usagef("%q: with --replay, the file says what runs", words[0])

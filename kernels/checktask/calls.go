@@ -25,7 +25,7 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// Calls are calls of an algorithm: so many of each count, in one stream. The zero values of optional fields stand for
+// Calls are calls of an algorithm: so many of each count, in one stream, small behind large and large behind small. The zero values of optional fields stand for
 // what their comments say.
 type Calls struct {
 	Algorithm *collective.Algorithm
@@ -108,9 +108,23 @@ func (r *rank) exchange() exchange {
 	return &data{rank: r}
 }
 
-// total is the number of calls, and count that of a call's elements.
-func (c *Calls) total() int           { return len(c.Counts) * c.Launches }
-func (c *Calls) count(call int) int64 { return c.Counts[call/c.Launches] }
+// repeats is how many calls of a count are made at first, so that a call uses again what one of its size has used, and
+// that a size begins at calls of even and of odd number.
+const repeats = 2
+
+// total is the number of calls.
+func (c *Calls) total() int { return len(c.Counts) * c.Launches }
+
+// count is that of a call's elements: first repeats of each count; then the largest is in front of the smallest, and
+// the calls go around from there.
+func (c *Calls) count(call int) int64 {
+	n, first := len(c.Counts), min(repeats, c.Launches)
+	if call < n*first {
+		return c.Counts[call/first]
+	}
+	return c.Counts[(call-n*first)*max(n-1, 1)%n]
+}
+
 func (c *Calls) largest() (most int64) {
 	for _, n := range c.Counts {
 		most = max(most, n)
@@ -129,6 +143,9 @@ func (r *rank) call(number int) collective.Call {
 	}
 	return call
 }
+
+// Call is the call of a number without its buffers.
+func (c *Calls) Call(number int) collective.Call { return c.callOf(c.count(number)) }
 
 // callOf is a call without its buffers.
 func (c *Calls) callOf(count int64) collective.Call {
@@ -163,7 +180,8 @@ func (r *rank) join() (err error) {
 	l := &r.layout
 	r.comm, err = collective.New(collective.Config{
 		Device: r.Device, Source: source, Rank: r.Number, Peers: peers, Multicast: multicast,
-		SMs: info.SMs, MaxBlocks: r.MaxBlocks, PDL: r.Early, Timeout: timeout, Areas: map[any][]collective.PlacedArea{r.Algorithm: l.areas},
+		SMs: info.SMs, MaxBlocks: r.MaxBlocks, PDL: r.Early, Timeout: timeout,
+		Areas:        map[any][]collective.PlacedArea{r.Algorithm: l.areas},
 		PacketOffset: l.packets, PacketBytes: l.packetBytes, MailboxOffset: l.mailboxes, MailboxBytes: l.mailboxBytes,
 		ScratchOffset: l.scratch,
 	})
@@ -173,7 +191,7 @@ func (r *rank) join() (err error) {
 // load loads the kernels of all calls, and initializes areas.
 func (r *rank) load() error {
 	for i := range r.Counts {
-		if err := r.comm.Prepare(r.stream, r.Algorithm, r.call(i*r.Launches)); err != nil {
+		if err := r.comm.Prepare(r.stream, r.Algorithm, r.call(i*min(repeats, r.Launches))); err != nil {
 			return err
 		}
 	}

@@ -135,3 +135,22 @@ func TestCountsFor(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// Each count has as many calls as the others, and is behind itself, behind a smaller and behind a larger one.
+func TestOrderOfCounts(t *testing.T) {
+	for launches, want := range map[int][]int64{
+		1: {7, 8, 9},
+		2: {7, 7, 8, 8, 9, 9},
+		3: {7, 7, 8, 8, 9, 9, 7, 9, 8},
+		4: {7, 7, 8, 8, 9, 9, 7, 9, 8, 7, 9, 8},
+	} {
+		c := Calls{Counts: []int64{7, 8, 9}, Launches: launches}
+		var got []int64
+		for n := range c.total() {
+			got = append(got, c.count(n))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d launches: %d, want %d", launches, got, want)
+		}
+	}
+}

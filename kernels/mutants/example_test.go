@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gpurun/cudart/sim/check"
 	"gpurun/kernels"
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
@@ -58,13 +59,17 @@ func subjectsOf(name string, world int) (all []*subject, err error) {
 		module := bundle.Modules[k[0]]
 		all = append(all, &subject{
 			name: "example " + name, world: world, module: k[0], entry: k[1], text: module.Code,
-			calls: func(text []byte) (*checktask.Calls, error) {
+			task: func(text []byte) (func(*check.Rank) error, error) {
 				b := *bundle
 				b.Modules = maps.Clone(bundle.Modules)
 				m := module
 				m.Code = text
 				b.Modules[k[0]] = m
-				return extended(f, &b, calls)
+				c, err := extended(f, &b, calls)
+				if err != nil {
+					return nil, err
+				}
+				return c.Task, nil
 			},
 		})
 	}

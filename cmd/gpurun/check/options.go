@@ -9,6 +9,7 @@
 //	merge      findings of all cases, each once
 //	suppress   the file of findings that are accepted
 //	replay     one schedule again
+//	litmus     litmus tests of the memory model, which need no algorithm
 //	progress   how far it is, on stderr
 //	write      the files of the results
 package check
@@ -42,6 +43,8 @@ type Options struct {
 	JSON, SARIF, JUnit, Suppressions  string
 	Replay, Save                      string
 
+	Litmus LitmusOptions
+
 	Ranks      []int
 	Sizes      []int64 // bytes of the larger of a rank's buffers
 	Strategies []engine.Strategy
@@ -61,8 +64,8 @@ const (
 
 // fewSchedules is how many schedules a case has when everything is checked, and usualSchedules when one collective is.
 const (
-	fewSchedules   = 8
-	usualSchedules = 64
+	fewSchedules   = 4
+	usualSchedules = 32
 )
 
 // defaultSizes are in bytes: an odd number of floats, an even number, and more than one block takes at a time.
@@ -96,21 +99,30 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.Replay, "replay", "", "run the schedule of this `file` again, and nothing else")
 	f.StringVar(&o.Save, "save", ".", "`folder` for the schedules of findings; empty: they are not written")
 	flags.AddCompile(f)
+	o.Litmus.add(f)
 }
 
 // withReplay are the flags that mean something beside --replay: what is run is in its file.
 var withReplay = []string{"replay", "json", "sarif", "junit", "suppressions", "compile"}
 
+// onlyWith is an error that gives a reason if a flag was given that is not among some.
+func onlyWith(f *pflag.FlagSet, allowed []string, reason string) (err error) {
+	f.Visit(func(x *pflag.Flag) {
+		if err == nil && !slices.Contains(allowed, x.Name) {
+			err = exit.Usagef("--%s: %s", x.Name, reason)
+		}
+	})
+	return err
+}
+
 // Read checks the flags.
-func (o *Options) Read(f *pflag.FlagSet) (err error) {
+func (o *Options) Read(f *pflag.FlagSet) error {
 	o.changed, o.compile = f.Changed, flags.MayCompile(f)
 	if o.changed("replay") {
-		f.Visit(func(x *pflag.Flag) {
-			if err == nil && !slices.Contains(withReplay, x.Name) {
-				err = exit.Usagef("--%s: with --replay, the file says what runs", x.Name)
-			}
-		})
-		return err
+		return onlyWith(f, withReplay, "with --replay, the file says what runs")
+	}
+	if o.Litmus.changed(f) {
+		return o.Litmus.read(f)
 	}
 	fewest := 0 // stands for the default
 	if o.changed("schedules") {

@@ -27,6 +27,7 @@ type Plan struct {
 // plannedCase is an algorithm among so many ranks.
 type plannedCase struct {
 	calls   checktask.Calls
+	variant string
 	world   int
 	command request
 }
@@ -39,6 +40,8 @@ type request struct {
 	Op         string  `json:"op"`
 	Root       int     `json:"root"`
 	InPlace    bool    `json:"in_place"`
+	Early      bool    `json:"early"`
+	Replayed   bool    `json:"replayed"`
 	Counts     []int64 `json:"counts"`
 	Launches   int     `json:"launches"`
 	MaxBlocks  int     `json:"max_blocks"`
@@ -201,7 +204,7 @@ func (p *Plan) addCase(shape collective.Shape, a *collective.Algorithm, d collec
 	if k.Counts, err = k.CountsFor(o.Sizes, world, o.Unaligned); err != nil {
 		return err
 	}
-	p.cases = append(p.cases, plannedCase{calls: k, world: world, command: request{
+	p.cases = append(p.cases, plannedCase{calls: k, variant: "out of place", world: world, command: request{
 		Collective: a.Collective, Algorithm: a.Name, DType: d.Name, Op: string(op), Root: o.Root, Counts: k.Counts,
 		Launches: k.Launches, MaxBlocks: k.MaxBlocks, Seed: k.Seed,
 	}})
@@ -216,13 +219,29 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// places are whether the case is called out of place, and in place.
-func (c plannedCase) places() []bool {
-	_, _, _, ok := c.calls.Shape.InPlace(0)
-	if !ok || c.calls.Algorithm.Needs.SeparateOutput {
-		return []bool{false}
+// variants are the ways in which a case makes its calls; schedules are split among them.
+func (c plannedCase) variants() []plannedCase {
+	a := c.calls.Algorithm
+	_, _, _, inPlace := c.calls.Shape.InPlace(0)
+	all := []plannedCase{c}
+	add := func(name string, change func(*plannedCase)) {
+		v := c
+		v.variant = name
+		change(&v)
+		v.command.InPlace, v.command.Early, v.command.Replayed = v.calls.InPlace, v.calls.Early, v.calls.Replayed
+		v.command.Launches = v.calls.Launches
+		all = append(all, v)
 	}
-	return []bool{false, true}
+	if inPlace && !a.Needs.SeparateOutput {
+		add("in place", func(v *plannedCase) { v.calls.InPlace = true })
+	}
+	if a.File == "" && a.HasPDL(c.calls.Call(0)) {
+		add("early launch", func(v *plannedCase) { v.calls.Early = true })
+	}
+	if !a.Needs.FreshArguments {
+		add("graph", func(v *plannedCase) { v.calls.Replayed, v.calls.Launches = true, 1 })
+	}
+	return all
 }
 
 // config is the machine of a case.
@@ -233,7 +252,10 @@ func (c plannedCase) report() checkreport.Case {
 	k := c.calls
 	r := checkreport.Case{
 		Collective: k.Algorithm.Collective, Algorithm: k.Algorithm.Name, Ranks: c.world, DType: k.DType.Name,
-		Op: string(k.Op), Launches: k.Launches, InPlace: len(c.places()) > 1,
+		Op: string(k.Op), Launches: k.Launches,
+	}
+	for _, v := range c.variants() {
+		r.Variants = append(r.Variants, v.variant)
 	}
 	for _, n := range k.Counts {
 		r.Sizes = append(r.Sizes, n*int64(k.DType.Size))

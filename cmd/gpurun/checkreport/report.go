@@ -56,8 +56,9 @@ type Case struct {
 	Op         string  `json:"op"`
 	Sizes      []int64 `json:"sizes"` // bytes of a part
 	Launches   int     `json:"launches"`
-	InPlace    bool    `json:"in_place"` // it was called in place, too
-	Schedules  int     `json:"schedules"`
+	// Variants are the ways of the calls: out of place, in place, early launch (PDL), and graph.
+	Variants  []string `json:"variants"`
+	Schedules int      `json:"schedules"`
 	// Behaviours counts the different orders of strong accesses that were seen.
 	Behaviours int `json:"behaviours"`
 	// Pairs of instructions accessed the same bytes, one of them writing, and BothOrders of them in both orders.
@@ -182,6 +183,7 @@ func (r Report) withLists() Report {
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		c.Sizes, c.Findings, c.Incomplete = some(c.Sizes), some(c.Findings), some(c.Incomplete)
+		c.Variants = some(c.Variants)
 	}
 	for i := range r.Findings {
 		r.Findings[i].Sides, r.Findings[i].Flag = some(r.Findings[i].Sides), some(r.Findings[i].Flag)

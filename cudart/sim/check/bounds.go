@@ -134,6 +134,14 @@ func (o *observer) checkBounds(at exec.Place, a *exec.ObservedAccess) {
 	}
 }
 
+// checkRange notes a range of an asynchronous copy that belongs to no buffer.
+func (o *observer) checkRange(t *race.Thread, site exec.Site, kind race.Kind, r exec.ObservedRange) {
+	if cause, ok := o.run.memory.within(r.Address, r.Bytes, kind == race.Read); !ok {
+		side := access(race.Side{Thread: t.Name, Op: &race.Operation{Kind: kind, Site: site}})
+		o.run.noteBounds(cause, side, 0, r.Address, r.Bytes)
+	}
+}
+
 // noteBounds notes an access of a lane that is out of bounds, or in an allocation that was freed.
 func (r *run) noteBounds(cause string, at Access, lane int, addr, bytes uint64) {
 	out := Finding{

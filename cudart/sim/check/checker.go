@@ -18,6 +18,10 @@ type Config struct {
 	Major int
 	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is 4,194,304.
 	Steps int
+	// Resident is how many blocks of a grid run at once; 0 is exec.MaxResident. The others begin when blocks end.
+	Resident int
+	// Model is by which accesses are judged; the zero value is ModelHardware.
+	Model Model
 	// Processes gives memory the life that it has where each rank is a process: an allocation begins with undefined
 	// contents, which it is a mistake to read, and ends with the task of its rank.
 	Processes bool

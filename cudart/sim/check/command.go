@@ -32,6 +32,9 @@ func (s *stream) transfer(kind race.Kind, command string, at cudart.DevicePtr, n
 		}
 		op := &race.Operation{Kind: kind, Bytes: size, Site: command}
 		s.device.run.detector.Access(s.thread, &s.device.run.memory.shadow, op, []uint64{addr}, elements)
+		if kind == race.Write {
+			s.device.run.signals.command(addr, size*uint64(elements))
+		}
 		addr += size * uint64(elements)
 	}
 	s.device.run.trace.mix(uint64(kind), uint64(at), uint64(n))

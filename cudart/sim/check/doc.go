@@ -17,6 +17,13 @@
 //	memory, bounds     allocations, names for people, and accesses that belong to no buffer
 //	life, faults       accesses before the begin or after the end of memory, and misaligned ones
 //	uninitialized      reads of what nobody wrote
+//	deadlock, poll     when nothing can go on
+//	waitgraph*         who waits for whom then, and why
+//	divergence         barriers that are never complete
+//	signal*            words by which threads signal: stale flags and lost signals
+//	doer               warps and launches, as these analyses name them
+//	result             results that depend on the schedule
+//	model, torn        what PTX promises and what GPUs do; vectors that may be torn
 //	report, text, notes       what was found, and how it reads
 //
 // # Model
@@ -48,23 +55,26 @@
 // # Clocks
 //
 // Each warp, each stream and each host is a thread of package race, whose documentation describes the clocks.
-// The clock that kernels read advances by a fixed amount each step, and faster while every warp polls, so that waits
-// with a deadline end.
+// The clock that kernels read advances by a fixed amount each step. While every warp polls it stands still, until that
+// is a deadlock or has lasted long. So a wait with a deadline ends in the finding, and not by its deadline.
 //
 // # Limits
 //
 // An instruction that is not modeled is executed and listed in [Report.Incomplete]: asynchronous and bulk copies,
 // mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix and wmma. Calls that are not modeled fail
 // with cudart.ErrNotSupported and are listed as well: tensor maps, and kernels that call malloc. A run that needs more
-// steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
+// steps than its budget, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
 //   - accesses of host code to host memory, and to what it uploads or downloads
 //   - an access to freed memory of which the detector keeps nothing, since a later one has taken its place
 //   - uninitialized bytes that a copy reads; what it writes counts as written
-//   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect,
-//     such as a packet that is cleared after the next one has come
+//   - strong accesses to the same word in an order that the kernel does not expect, other than stale flags and lost
+//     signals, such as a packet that is cleared after the next one has come
+//   - a loop that polls by weak loads: the run ends with its budget
+//   - a wait of which the code behind the load does not show with what the value is compared, for stale flags and torn
+//     vectors
 //   - races between lanes of a warp, and the other limits of package race
 //   - whether a schedule could be worse: schedules are sampled, and a clean report is no proof
 package check

@@ -61,6 +61,7 @@ func (g *grids) start(c command) error {
 		id: actorID{rank: s.device.rank.Number, stream: s.number + 1, launch: s.launches},
 	}
 	o.id = t.id
+	o.watched = run.watchGrid(o.rank, run.launches, o.kernel, c.launch.shape.Grid(), grid)
 	s.chain.last, g.active, run.tasks = t, append(g.active, t), append(run.tasks, t)
 	t.admit()
 	return nil
@@ -101,6 +102,7 @@ func (g *grids) step() (exec.State, error) {
 	if err != nil {
 		for _, other := range g.active {
 			other.end(nil)
+			other.observer.watched.grid = nil
 		}
 		return exec.Done, err
 	}

@@ -114,6 +114,16 @@ func (m *memory) name(addr uint64, bytes int64, rank int, name string) {
 	m.names = append(m.names, named{begin: addr, end: addr + uint64(max(bytes, 0)), rank: rank, name: name})
 }
 
+// rangeOf names the range that an address is in, the same for the memory of all ranks.
+func (m *memory) rangeOf(addr uint64) string {
+	for i := len(m.names) - 1; i >= 0; i-- {
+		if n := m.names[i]; addr >= n.begin && addr < n.end {
+			return n.name
+		}
+	}
+	return "unnamed memory"
+}
+
 // describe says where an address is, by the last name that it was given.
 func (m *memory) describe(addr uint64) string {
 	for i := len(m.names) - 1; i >= 0; i-- {

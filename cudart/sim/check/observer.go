@@ -27,6 +27,8 @@ type observer struct {
 	address   [32]uint64
 	id        actorID // of the launch
 	async     asynchronous
+	watched   *watchedGrid
+	arrivals  arrivals
 }
 
 // opKey is all that tells two operations of a kernel apart.
@@ -39,7 +41,7 @@ func newObserver(s *stream, l *launch, number int, before *race.Moment) *observe
 	return &observer{
 		run: s.device.run, stream: s.thread, before: before, rank: s.device.rank.Number, launch: number,
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
-		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
+		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{}, arrivals: arrivals{},
 		members: map[[2]int]*clusterBlock{}, resident: map[int]*clusterBlock{}, clusters: map[int]*clusterBarrier{},
 		async: newAsynchronous(),
 	}
@@ -91,11 +93,14 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	t := o.warp(at.Block, at.Warp)
 	op := race.Operation{
 		Kind: kinds[a.Kind], Scope: scopeOf(a.Order, a.Scope), Acquire: acquires(a.Order), Release: releases(a.Order),
-		Bytes: a.Bytes, ReadOnly: a.ReadOnly,
+		Bytes: a.Bytes, ReadOnly: a.ReadOnly, Reduction: a.Reduction,
 	}
 	elements := a.Elements
 	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole
 		op.Bytes, elements = 2*op.Bytes, elements/2
+	}
+	if op.Scope != race.NoScope && elements > 1 {
+		op.Vector = elements
 	}
 	if a.Kind != exec.Reads {
 		o.run.changes++
@@ -110,6 +115,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	if o.run.explores != nil {
 		o.explore(at, a)
 	}
+	o.watched.access(o.run, at, a)
 	o.checkBounds(at, a)
 	for lanes := a.Lanes; lanes != 0; {
 		memory, addresses := (*race.Memory)(nil), o.address[:0]
@@ -166,6 +172,7 @@ func (o *observer) Fence(at exec.Place, order, scope string) {
 func (o *observer) Arrive(at exec.Place, barrier int) {
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(barrier))
 	o.run.detector.Arrive(o.barrier(at.Block, barrier), o.warp(at.Block, at.Warp))
+	o.arrivals.arrive(o.run, o.watched.doer(at.Block, at.Warp), at, barrier)
 }
 
 // Release implements exec.Observer.
@@ -178,6 +185,7 @@ func (o *observer) Release(block, barrier int, warps []int) {
 	if s := o.run.explores; s != nil {
 		s.order.meet(o.ids(block, warps))
 	}
+	o.arrivals.release(block, barrier, warps)
 }
 
 func (o *observer) barrier(block, number int) *race.Barrier {

@@ -109,6 +109,8 @@ func (o *observer) copied(t *race.Thread, site exec.Site, op race.Operation, r e
 	memory := &o.run.memory.shadow
 	if exec.IsShared(r.Address) {
 		memory, op.Space = o.sharedOf(r.Block), race.SharedSpace
+	} else {
+		o.checkRange(t, site, op.Kind, r)
 	}
 	o.run.trace.mix(uint64(r.Block), r.Address, r.Bytes, uint64(op.Kind))
 	if op.Bytes > 0 {

@@ -21,8 +21,12 @@ func (r *Rank) Meet() error {
 	m := &r.run.meeting
 	m.waiting = append(m.waiting, r.host)
 	round := m.round
+	r.host.doing = waitsToMeet
 	return r.host.wait(func() bool { return m.round > round })
 }
+
+// waitsToMeet is what host code does that has called Meet.
+const waitsToMeet = "Meet, for the host code of the other ranks"
 
 // Share gives the other ranks an address, and returns the addresses of all ranks. All devices have one address space.
 func (r *Rank) Share(ptr cudart.DevicePtr) ([]cudart.DevicePtr, error) {

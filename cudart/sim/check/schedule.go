@@ -41,15 +41,21 @@ type run struct {
 	behaviour    behaviour
 	instructions uint64
 	incomplete   []string
-	noted        notes
-	found        []Finding // of tasks
+
+	grids   []*watchedGrid // in the order in which they have begun
+	signals signals
+	others  []Finding // that are no race
+	results []Result
+	noted   notes
+	found   []Finding // of tasks
 }
 
 const (
 	stepTime = 1000       // nanoseconds that a step of a host or a stream takes
 	turnTime = 50         // and a turn of a warp
-	idleTime = 10_000_000 // and a round in which nothing but polling happens
-	maxIdle  = 1 << 12    // rounds without progress after which nothing can go on
+	idleTime = 10_000_000 // and a round in which nothing but polling happens, after so many
+	patient  = 1 << 11    // of them
+	maxIdle  = 1 << 13    // rounds without progress after which nothing can go on
 )
 
 func newRun(c *Checker, s strategy) *run {
@@ -96,8 +102,8 @@ func (r *run) schedule() error {
 			}
 		case next.actor == nil && r.allEnded() && len(r.tasks) == 0:
 			return r.errors()
-		case !r.poll():
-			return errors.Join(r.stuck(), r.errors())
+		case r.isDeadlock() || !r.poll():
+			return errors.Join(r.deadlock(), r.errors())
 		}
 	}
 }
@@ -163,8 +169,8 @@ func (r *run) livelocked() bool {
 	return r.steps-i.steps >= many
 }
 
-// poll lets all poll that wait for memory to change, at a later time: a wait may have a deadline. It reports whether
-// that makes sense.
+// poll lets all poll that wait for memory to change, after a while at a later time: a wait may have a deadline. It
+// reports whether that makes sense.
 func (r *run) poll() bool {
 	i := &r.idle
 	if i.progress != r.progress {
@@ -172,7 +178,9 @@ func (r *run) poll() bool {
 	}
 	i.steps = r.steps
 	i.rounds++
-	r.now += idleTime * uint64(1+i.rounds/64)
+	if i.rounds > patient {
+		r.now += idleTime * uint64(1+i.rounds/64)
+	}
 	r.changes++ // for streams
 	some := false
 	r.candidates(func(a *actor) bool {
@@ -202,38 +210,6 @@ func (r *run) errors() error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-// stuck describes a run in which nothing can go on: the first places where each kernel waits.
-func (r *run) stuck() error {
-	const most = 4 // places of a kernel
-	text := "nothing can go on:"
-	for _, rank := range r.ranks {
-		if !rank.host.ended {
-			text += fmt.Sprintf(" the host code of rank %d waits;", rank.Number)
-		}
-	}
-	for _, s := range r.streams {
-		for i, w := range s.runningWarps() {
-			if i == most {
-				break
-			}
-			text += fmt.Sprintf(" rank %d block %d warp %d is at line %d of %s, %s;", s.device.rank.Number, w.Block, w.Warp,
-				w.At.Line, w.At.Module, w.At.Opcode)
-		}
-	}
-	r.isIncomplete("nothing could go on")
-	return errors.New(text[:len(text)-1])
-}
-
-// runningWarps are the warps of the kernels that run on a stream.
-func (s *stream) runningWarps() (all []cudart.RunningWarp) {
-	if g, ok := s.task.(*grids); ok {
-		for _, k := range g.active {
-			all = append(all, k.grid.Inspect().Warps...)
-		}
-	}
-	return all
 }
 
 // isIncomplete notes once that the run did not check something.

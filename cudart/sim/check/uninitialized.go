@@ -2,8 +2,8 @@ package check
 
 import "gpurun/cudart/sim/check/race"
 
-// Uninitialized is a read of bytes that nobody has written since their allocation, by a load or an atomic operation of
-// a kernel. What a copy reads is not looked at, and what it writes counts as written.
+// Uninitialized is a read of bytes that nobody has written since their allocation, by a load, an atomic operation or an
+// asynchronous copy of a kernel. What a copy of a stream reads is not looked at, and what it writes counts as written.
 const Uninitialized Kind = "uninitialized"
 
 const nobodyWrote = "nobody wrote the bytes"

@@ -61,6 +61,9 @@ func (s *stream) word(op *race.Operation, at cudart.DevicePtr) {
 	if x := s.device.run.explores; x != nil {
 		x.print.add(true, op.Kind == race.Write, wordID{address: uint64(at)}, 4)
 	}
+	if op.Kind == race.Write {
+		s.device.run.signals.command(uint64(at), 4)
+	}
 }
 
 // checkWord refuses an address that no word can have.

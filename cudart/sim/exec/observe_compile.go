@@ -69,7 +69,7 @@ func (c *compiler) observeAccess(o *op) {
 	}
 	shape := ObservedAccess{
 		Kind: kind, Order: o.mem.order.name, Scope: o.mem.order.scope, Bytes: o.mem.size,
-		Elements: max(1, len(o.mem.vector)), ReadOnly: slices.Contains(c.in.Mods, "nc"),
+		Elements: max(1, len(o.mem.vector)), ReadOnly: slices.Contains(c.in.Mods, "nc"), Reduction: c.in.Op == "red",
 	}
 	if kind == Updates && shape.Order == "" {
 		shape.Order = "relaxed"

@@ -112,7 +112,8 @@ func compareRaces(r *Result, found map[[2]*Instruction]bool) string {
 		case race.Sequential && !found[pair]:
 			return fmt.Sprintf("the detector misses the race of %q and %q", race.First.Text, race.Second.Text)
 		case !race.Sequential && found[pair]:
-			return fmt.Sprintf("the detector finds a race of %q and %q, which no interleaving has", race.First.Text, race.Second.Text)
+			return fmt.Sprintf("the detector finds a race of %q and %q, which no interleaving has", race.First.Text,
+				race.Second.Text)
 		}
 		delete(found, pair)
 	}

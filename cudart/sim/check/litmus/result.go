@@ -1,6 +1,7 @@
 package litmus
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,7 +108,7 @@ func (x *execution) findRaces() {
 	}
 }
 
-// judge sorts the states and decides the condition.
+// judge sorts states and races and decides the condition.
 func (r *Result) judge() {
 	slices.SortFunc(r.States, func(a, b State) int {
 		for i := range a.Registers {
@@ -116,6 +117,9 @@ func (r *Result) judge() {
 			}
 		}
 		return slices.Compare(a.Memory, b.Memory)
+	})
+	slices.SortFunc(r.Races, func(a, b Race) int {
+		return cmp.Or(slices.Compare(a.Threads[:], b.Threads[:]), a.First.Line-b.First.Line, a.Second.Line-b.Second.Line)
 	})
 	t := r.Test
 	if t.Condition == nil {

@@ -7,7 +7,9 @@ type Detector struct {
 	threads  int
 	findings []Finding
 	known    map[pair]int // index in findings
-	at       *Memory      // that is accessed now
+	polls    []poll
+	torn     []Tear
+	at       *Memory // that is accessed now
 
 	met []*Operation // that have accessed bytes behind another one
 }
@@ -30,6 +32,10 @@ type Thread struct {
 	arrived knowledge // what it knew when it arrived at a barrier last
 	// seen are the messages that strong reads have observed, until a fence has acquired them.
 	seen []observation
+	// complete is the time up to which a barrier has completed its reads; reading and polled are those of hardware.go.
+	complete uint32
+	reading  *reading
+	polled   map[*reading]bool
 }
 
 // NewThread makes a thread that begins after a moment, which may be nil.

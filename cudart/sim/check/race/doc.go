@@ -12,6 +12,7 @@
 //	shadow           the last accesses to every byte
 //	life             the begin and the end of memory, and reads of what nobody wrote
 //	finding          the report: two accesses, and why nothing orders them
+//	hardware         what current GPUs do beyond PTX, and vectors that may be torn
 //
 // # Model
 //
@@ -33,6 +34,55 @@
 //     strong write; an acquire pattern an acquire, or a strong read with a later fence. Atomic operations pass on
 //     what the write before them released. The scopes of releasing and acquiring operation must include each other's
 //     thread, and so must those of the write and the read.
+//
+// # Two models
+//
+// A finding says what PTX forbids. Current GPUs do more than PTX promises, and protocols that work everywhere rest on
+// it. [Finding.Hardware] marks the races that they do not have; so one run judges both models. The caller reports such
+// a race as a note where it asks for the model of PTX, and not at all where it asks for that of the hardware.
+//
+// PTX is chapter 8, "Memory Consistency Model", of the "Parallel Thread Execution ISA". For what follows, it says:
+//
+//   - causality needs a release pattern and an acquire pattern; a relaxed or volatile write that is read orders nothing
+//     else (sections on release and acquire patterns, and on causality order)
+//   - a vector access is a set of scalar accesses, one of each element, in no order (section on vector data types)
+//
+// The hardware's model adds one order, and no other:
+//
+//   - A read happens before a write, if the reading thread arrives at a barrier behind the read, somebody behind that
+//     barrier makes a strong write, another thread polls that write with a morally strong read, and the write follows
+//     that read; and so on, through several polls. So a buffer is written again when a relaxed or volatile flag says
+//     that its readers are done: the end of many allreduces, and the slots of LL and of mailboxes.
+//
+// It rests on three facts. Loads have returned their values when their block's barrier lets the threads go on. A store
+// is not performed before the branch that decides whether it is executed, so a store behind a polling loop comes after
+// the poll. And neither the hardware nor ptxas moves stores up across such a loop.
+//
+// It does not add what would be wrong:
+//
+//   - A read behind a relaxed poll is not ordered. ptxas moves loads above a polling loop, and a load may hit a line
+//     that its multiprocessor has read before. An acquire prevents both.
+//   - A write before a relaxed flag is not ordered: stores to two places arrive in any order.
+//   - A read is not ordered before the same thread's relaxed flag without a barrier, unless the read is strong itself:
+//     then it does not race. Whether a value was used before the flag is not followed.
+//   - Scopes count as in PTX.
+//
+// Strong accesses to the same bytes never race, so packets and mailboxes, which are read and written by strong accesses
+// alone, need no order here. What they need is that a word arrives whole. [Detector.Tears] lists vectors that may not:
+// strong loads that read elements of another thread's vector store, which nothing orders before them. Under PTX each
+// element may come from another store. Of GPUs we have measured one: an H200, 264 blocks of 256 threads, 200,000
+// accesses each, readers and writers on different multiprocessors of one GPU, in device memory and in pinned host
+// memory.
+//
+//	store                load                  torn
+//	st.volatile.v2.u32   ld.volatile.v2.u32    never
+//	st.volatile.v4.u32   ld.volatile.v4.u32    17,000 to 129,000 times
+//	st.weak.v4.u32       ld.volatile.v4.u32    never
+//	st.relaxed.v4.u32    ld.relaxed.v4.u32     never
+//
+// So the model of the hardware is that a volatile store of 16 bytes is two of 8, and that all other aligned stores and
+// loads of up to 16 bytes are whole. Over NVLink it was not measured. A vector of which the code behind the load tests
+// an element in each piece, as LL and mailboxes do, may arrive in pieces; the caller does not report it.
 //
 // # Clocks
 //

@@ -36,6 +36,8 @@ type Finding struct {
 	Memory        any    // Memory.Name
 	Flag          *Edge  // with NarrowScope: the edge that would order them, or nil
 	Count         int    // how often the two instructions had this race
+	// Hardware says that current GPUs perform the two in this order, though PTX does not promise it.
+	Hardware bool
 }
 
 // pair identifies a finding: races of the same two instructions for the same cause are one.
@@ -43,6 +45,7 @@ type pair struct {
 	first, second         Site
 	kindFirst, kindSecond Kind
 	cause                 Cause
+	hardware              bool
 }
 
 // compare looks for a race of a new access with one that was recorded, which may be nil, and reports whether it is one.
@@ -65,7 +68,10 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 	if cause == NarrowScope && !old.meets(now) {
 		f.Flag = now.thread.known.lost
 	}
-	key := pair{old.op.Site, now.op.Site, old.op.Kind, now.op.Kind, f.Cause}
+	key := pair{old.op.Site, now.op.Site, old.op.Kind, now.op.Kind, f.Cause, false}
+	if _, ok := d.known[key]; !ok && cause == NoOrder && d.orders(old, now) {
+		f.Hardware, key.hardware = true, true
+	}
 	if at, ok := d.known[key]; ok {
 		d.findings[at].Count++
 		return true

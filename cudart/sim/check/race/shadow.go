@@ -62,10 +62,12 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 				m := cells[i].message()
 				if i%perElement == 0 {
 					t.observe(m, op)
+					d.poll(t, m, op)
 				}
 				m.isObserved(t, op)
 			}
 		})
+		d.tears(t, m, op, addresses, elements)
 	}
 	e := &event{thread: t, time: t.time, op: op}
 	if op.Kind == Read {

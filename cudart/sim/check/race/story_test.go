@@ -174,6 +174,24 @@ func TestStories(t *testing.T) {
 			0.1 reads x`,
 			[]string{"1-6 nothing orders them"},
 		},
+		"a reduction and a fence acquire nothing": {`
+			0.0 writes x
+			0.0 release.gpu c
+			0.1 reduces.gpu c
+			0.1 fence.gpu
+			0.1 reads x`, []string{"1-5 nothing orders them"}},
+		"as an atomic operation and a fence do": {`
+			0.0 writes x
+			0.0 release.gpu c
+			0.1 adds.gpu c
+			0.1 fence.gpu
+			0.1 reads x`, nil},
+		"a reduction passes on what was released": {`
+			0.0 writes x
+			0.0 release.gpu c
+			0.1 reduces.gpu c
+			0.2 acquire.gpu c
+			0.2 reads x`, nil},
 		"a plain store breaks the chain of tickets": {`
 			0.0 writes x
 			0.0 adds.acq_rel.gpu c
