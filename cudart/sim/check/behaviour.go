@@ -19,8 +19,8 @@ type wordOrder struct {
 	reads []uint64
 }
 
-// lastAccess is where a thread has accessed a word last, and how often it has gone on to another access. So a poll counts
-// once however often it reads.
+// lastAccess is where a thread has accessed a word last, and how often it has gone on to another access. So a poll
+// counts once however often it reads.
 type lastAccess struct {
 	site  exec.Site
 	word  uint64
