@@ -25,8 +25,8 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// Calls are calls of an algorithm: so many of each count, in one stream, small behind large and large behind small. The zero values of optional fields stand for
-// what their comments say.
+// Calls are calls of an algorithm: so many of each count, in one stream, small behind large and large behind small. The
+// zero values of optional fields stand for what their comments say.
 type Calls struct {
 	Algorithm *collective.Algorithm
 	Shape     collective.Shape

@@ -7,14 +7,24 @@ import (
 	"gpurun/kernels/reference"
 )
 
+// The causes of wrong results.
+const (
+	wrongResult = "the result of a call is wrong"
+	notRestored = "the calls have not left the buffer as it was, which the kernel file promises by restored"
+)
+
 // note makes a finding of what is wrong with an output of a call, of so many elements of size bytes.
 func (r *rank) note(number int, output string, v reference.Verdict, elements int64, size int) {
+	r.find(number, wrongResult, output, v, elements, size)
+}
+
+func (r *rank) find(number int, cause, output string, v reference.Verdict, elements int64, size int) {
 	if v.Wrong == 0 {
 		return
 	}
 	bits := func(x uint64) string { return fmt.Sprintf("0x%0*x", 2*size, x) }
 	r.AddFinding(check.Finding{
-		Kind: check.WrongResult, Cause: "the result of a call is wrong",
+		Kind: check.WrongResult, Cause: cause,
 		Sides: []check.Access{{
 			Actor: check.Actor{Rank: r.Number, Command: r.describe(number)},
 			Text:  r.Algorithm.Collective + " " + r.Algorithm.Name,
@@ -65,7 +75,7 @@ func (r *rank) compareRestored() error {
 				v = v.Merge(reference.Verdict{Wrong: 1, First: int64(at), Want: uint64(want[at]), Got: uint64(got[at])})
 			}
 		}
-		r.note(last, area.Name, v, area.Bytes, 1)
+		r.find(last, notRestored, area.Name, v, area.Bytes, 1)
 	}
 	return nil
 }

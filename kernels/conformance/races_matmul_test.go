@@ -42,7 +42,7 @@ func checkedMember(r *check.Rank, g group, q *sharedQuantities) (*member, error)
 // checkProducts makes each of some calls of products twice under the race checker.
 func checkProducts(t *testing.T, major int, c matmulCall, seed uint64) *check.Report {
 	t.Helper()
-	checker, err := check.New(check.Config{Ranks: c.in.World, Major: major, SMs: 2})
+	checker, err := check.New(check.Config{Ranks: c.in.World, Major: major, SMs: 2, Processes: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ import (
 // exampleCounts are multiples of what the examples ask for.
 var exampleCounts = []int64{1504, 16, 1104}
 
-// exampleWorlds are the examples, and the ranks on which each is judged. The kernels of two_launches do not synchronize.
+// exampleWorlds are the examples, and the ranks on which each is judged. The kernels of two_launches do not
+// synchronize, and gather_matmul is a product.
 var exampleWorlds = map[string]int{
 	"baked": 2, "halo": 3, "oneshot": 3, "packets": 3, "serving_onestage": 2, "serving_twostage": 2, "symm_oneshot": 3,
 }

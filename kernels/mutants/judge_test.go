@@ -10,7 +10,7 @@ import (
 )
 
 // schedules is the most that a mutant is run under.
-const schedules = 6
+const schedules = 4
 
 // result is what became of a mutant.
 type result struct {

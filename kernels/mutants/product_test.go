@@ -51,8 +51,8 @@ func products() (all []*subject, err error) {
 					}
 					x := &product{operation: o, algorithm: a, problem: p, world: world, want: &outputs{}}
 					all = append(all, &subject{
-						name: o.Name + " " + a.Name, world: world, major: major, sms: 2, share: 10, module: k.Module.Name, entry: k.Entry,
-						text: text, task: func(text []byte) (func(*check.Rank) error, error) {
+						name: o.Name + " " + a.Name, world: world, major: major, sms: 2, share: 40,
+						module: k.Module.Name, entry: k.Entry, text: text, task: func(text []byte) (func(*check.Rank) error, error) {
 							return x.with(k.Module.Name, text), nil
 						},
 					})

@@ -18,7 +18,7 @@ type subject struct {
 	module, entry string
 	// share is one in how many mutants are judged where all are wanted, because runs take long; 0: all of them.
 	share int
-	text          []byte
+	text  []byte
 	// task is that of a rank with another text of the module.
 	task func(text []byte) (func(*check.Rank) error, error)
 	// early is the same with programmatic dependent launches; nil: there are none.

@@ -46,6 +46,8 @@ type request struct {
 	Launches   int     `json:"launches"`
 	MaxBlocks  int     `json:"max_blocks"`
 	Seed       uint64  `json:"seed"` // of the inputs
+	Model      string  `json:"model"`
+	Resident   int     `json:"resident"`
 }
 
 // device is what calls run on: see check.Config.
@@ -206,7 +208,7 @@ func (p *Plan) addCase(shape collective.Shape, a *collective.Algorithm, d collec
 	}
 	p.cases = append(p.cases, plannedCase{calls: k, variant: "out of place", world: world, command: request{
 		Collective: a.Collective, Algorithm: a.Name, DType: d.Name, Op: string(op), Root: o.Root, Counts: k.Counts,
-		Launches: k.Launches, MaxBlocks: k.MaxBlocks, Seed: k.Seed,
+		Launches: k.Launches, MaxBlocks: k.MaxBlocks, Seed: k.Seed, Model: o.model, Resident: o.Resident,
 	}})
 	return nil
 }
@@ -245,7 +247,13 @@ func (c plannedCase) variants() []plannedCase {
 }
 
 // config is the machine of a case.
-func (c plannedCase) config() engine.Config { return engine.Config{Ranks: c.world, Processes: true} }
+func (c plannedCase) config() engine.Config {
+	cfg := engine.Config{Ranks: c.world, Processes: true, Resident: c.command.Resident}
+	if c.command.Model == ptxModel {
+		cfg.Model = engine.ModelPTX
+	}
+	return cfg
+}
 
 // report is what the report says about the case before it has run.
 func (c plannedCase) report() checkreport.Case {

@@ -41,7 +41,7 @@ func ShowReplay(ctx context.Context, a *program.Invocation, o *Options, notify f
 	m := newMerge(p, a)
 	m.result.Seed = s.Seed
 	m.add(0, c, explored(report, s, err), 0)
-	return o.conclude(a, m.report())
+	return errors.Join(m.drawTimeline(o.Timeline), o.conclude(a, m.report()))
 }
 
 // explored is the report of one schedule as that of an exploration.

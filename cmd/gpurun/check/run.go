@@ -26,7 +26,7 @@ func (p *Plan) Run(ctx context.Context, a *program.Invocation) (checkreport.Repo
 		}
 	}
 	progress.clear()
-	return m.report(), nil
+	return m.report(), m.drawTimeline(p.options.Timeline)
 }
 
 // explore explores a case: its variants share the schedules.

@@ -59,6 +59,8 @@ type Case struct {
 	// Variants are the ways of the calls: out of place, in place, early launch (PDL), and graph.
 	Variants  []string `json:"variants"`
 	Schedules int      `json:"schedules"`
+	// Complete: the schedules were all that differ in the order of strong accesses, by the strategy exhaustive.
+	Complete bool `json:"complete"`
 	// Behaviours counts the different orders of strong accesses that were seen.
 	Behaviours int `json:"behaviours"`
 	// Pairs of instructions accessed the same bytes, one of them writing, and BothOrders of them in both orders.

@@ -132,10 +132,17 @@ func (r Report) Summary() string {
 	switch n := len(r.Findings); {
 	case n > 0:
 		text += suggest.Count(n, "finding", "findings") + "; "
+	case r.Verdict == Clean && r.complete():
+		covered += "; every order of strong accesses"
 	case r.Verdict == Clean:
 		covered += "; not a proof"
 	}
 	return text + covered
+}
+
+// complete reports whether no case was sampled.
+func (r Report) complete() bool {
+	return len(r.Cases) > 0 && !slices.ContainsFunc(r.Cases, func(c Case) bool { return !c.Complete })
 }
 
 // ranksOf reads "2, 3 and 4 ranks".

@@ -105,7 +105,11 @@ func (m *memory) nearest(addr uint64) string {
 	for _, n := range m.names {
 		consider(n.begin, n.end, fmt.Sprintf("rank %d's %s", n.rank, n.name))
 	}
+	in := m.ever(addr)
 	for _, r := range m.regions {
+		if r == in && addr-r.base < uint64(r.size) && best < 1<<exec.RegionShift {
+			continue // one of its buffers is nearest
+		}
 		consider(r.base, r.base+uint64(r.size), fmt.Sprintf("an allocation of rank %d, of %d bytes", r.rank, r.size))
 	}
 	if best >= 1<<exec.RegionShift {

@@ -25,6 +25,8 @@ type Config struct {
 	// Processes gives memory the life that it has where each rank is a process: an allocation begins with undefined
 	// contents, which it is a mistake to read, and ends with the task of its rank.
 	Processes bool
+
+	timeline *timeline // of Checker.Timeline
 }
 
 // Checker runs tasks. It keeps the kernels that it has compiled. It is safe for concurrent use.

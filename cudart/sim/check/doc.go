@@ -16,10 +16,12 @@
 //	event, value       marks of streams; WriteValue and WaitValue
 //	capture, graph     recorded work, and its replays
 //	launch, grids      kernels, and those that run at once by programmatic dependent launch
+//	tensormap, multicast  maps for tensor copies, and addresses that stand for the memory of all ranks
 //	observer*, prior   what the warps of a grid do, told to package race
 //	memory, bounds     allocations, names for people, and accesses that belong to no buffer
 //	life, faults       accesses before the begin or after the end of memory, and misaligned ones
 //	uninitialized      reads of what nobody wrote
+//	notes              findings about single accesses
 //	deadlock, poll     when nothing can go on
 //	waitgraph*         who waits for whom then, and why
 //	divergence         barriers that are never complete
@@ -27,7 +29,7 @@
 //	doer               warps and launches, as these analyses name them
 //	result             results that depend on the schedule
 //	model, torn        what PTX promises and what GPUs do; vectors that may be torn
-//	report, text, notes       what was found, and how it reads
+//	report*, text*, notes     what was found, and how it reads
 //
 // # Model
 //
@@ -58,6 +60,10 @@
 // the cluster: the begin and the end of a block count as writes to all of its shared memory. So do the free of an
 // allocation and, with [Config.Processes], the end of the rank that owns it: accesses of peers have to happen before.
 //
+// An asynchronous access, as a bulk copy, begins where it is issued, and ends where a thread has waited for it: by its
+// group, or by the mbarrier that it completes. The end of a grid waits for all copies. The arrivals at an mbarrier in a
+// phase happen before what is behind a wait for that phase.
+//
 // An access has to lie within one buffer: a range with a name, or what of an allocation has none. What follows a named
 // range up to the next multiple of 256 bytes belongs to no buffer.
 //
@@ -69,10 +75,9 @@
 //
 // # Limits
 //
-// An instruction that is not modeled is executed and listed in [Report.Incomplete]: asynchronous and bulk copies,
-// mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix and wmma. Calls that are not modeled fail
-// with cudart.ErrNotSupported and are listed as well: tensor maps, and kernels that call malloc. A run that needs more
-// steps than its budget, or of which a task fails, is incomplete, too.
+// An instruction that is not modeled is executed and listed in [Report.Incomplete]: those on tensor maps in memory, and
+// discard. Calls that are not modeled fail with cudart.ErrNotSupported and are listed as well: kernels that call
+// malloc. A run that needs more steps than its budget, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
@@ -84,6 +89,8 @@
 //   - a loop that polls by weak loads: the run ends with its budget
 //   - a wait of which the code behind the load does not show with what the value is compared, for stale flags and torn
 //     vectors
+//   - the reading of a tensor map by the copies that name it
+//   - the scopes of mbarrier instructions
 //   - races between lanes of a warp, and the other limits of package race
 //   - whether a schedule could be worse: unless the strategy is Exhaustive, schedules are sampled, and a clean report
 //     is no proof

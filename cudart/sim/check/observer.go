@@ -72,7 +72,7 @@ func (o *observer) end() {
 	}
 	o.async.end(&all, o.run.detector)
 	o.ended = all.Moment()
-	o.run.detector.After(o.stream, o.ended)
+	o.run.detector.After(o.stream, o.ended.AllSeen())
 }
 
 // operation is the one of a site: all its executions share it.
@@ -93,7 +93,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	t := o.warp(at.Block, at.Warp)
 	op := race.Operation{
 		Kind: kinds[a.Kind], Scope: scopeOf(a.Order, a.Scope), Acquire: acquires(a.Order), Release: releases(a.Order),
-		Bytes: a.Bytes, ReadOnly: a.ReadOnly, Reduction: a.Reduction,
+		Bytes: a.Bytes, ReadOnly: a.ReadOnly, Multicast: a.Multicast, Reduction: a.Reduction,
 	}
 	elements := a.Elements
 	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole

@@ -161,7 +161,6 @@ func (w *warp) awaitMultiplications(n uint64) (verdict, error) {
 
 // wakeGroup lets warps go on that wait for others of their group to issue.
 func (b *block) wakeGroup(group int) {
-	b.wakes()
 	for _, w := range b.warps {
 		for i := range w.paths[:w.others] {
 			if s := &w.paths[i]; s.state == atBarrier && int(s.barrier) == warpgroupBarrierID+group {

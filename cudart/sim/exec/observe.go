@@ -64,6 +64,7 @@ type ObservedAccess struct {
 	Bytes        uint64 // of an element
 	Elements     int    // one behind the other, for each lane
 	ReadOnly     bool   // a load by .nc
+	Multicast    bool   // by a multicast address; Addresses are those of one member
 	Reduction    bool   // red
 	Lanes        uint32
 	Addresses    lanes // generic, of the lanes that access memory

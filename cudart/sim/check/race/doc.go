@@ -11,6 +11,9 @@
 //	observation      a write happens before what is behind a read that observes it
 //	shadow           the last accesses to every byte
 //	life             the begin and the end of memory, and reads of what nobody wrote
+//	copy             asynchronous accesses, and who waits for them
+//	proxy            what asynchronous accesses see behind a proxy fence
+//	earlier          accesses in front of the last write that it does not stand for
 //	finding          the report: two accesses, and why nothing orders them
 //	hardware         what current GPUs do beyond PTX, and vectors that may be torn
 //
@@ -34,6 +37,17 @@
 //     strong write; an acquire pattern an acquire, or a strong read with a later fence. Atomic operations pass on
 //     what the write before them released. The scopes of releasing and acquiring operation must include each other's
 //     thread, and so must those of the write and the read.
+//
+// # Asynchronous accesses
+//
+// A bulk copy, a small copy (cp.async) and a wgmma are threads of their own, which begin at their issue: a [Copy].
+// What their issuer does next is not ordered with them until it waits for their end; without the wait the cause is
+// [NotWaitedFor]. Bulk copies and wgmma access memory through the async proxy. They are ordered behind a write through
+// the generic proxy only if a proxy fence is on the way: a third vector clock of each thread holds what happens before
+// such a fence, for each [Space]. Without the fence the cause is [WrongProxy]. Behind the end of a copy, and behind the
+// begin and the end of a grid, no fence is needed.
+//
+// A read by .nc is ordered behind the writes before its grid alone; else the cause is [ReadByNC].
 //
 // # Two models
 //
@@ -98,11 +112,16 @@
 //
 //   - The lanes of a warp are one thread: no race within a warp is found, and a release by one lane releases what the
 //     other lanes have done. Threads that have ended keep their place in the clocks.
-//   - Only the last write to an element is kept, and one read of each thread since then with the same strength. Of
-//     three accesses that race with one another, one pair may go unnoticed.
+//   - Of an element are kept the last write, one read of each thread since then with the same strength, and earlier
+//     accesses with narrower scopes. Of three accesses that race with one another, one pair may go unnoticed. So may a
+//     weak read behind an own strong write, if another thread wrote before it by a strong write that nothing orders.
 //   - A release store whose value another thread has overwritten is forgotten, also where its own thread writes
 //     there again.
 //   - fence.sc counts as fence.acq_rel. An atomic compare-and-swap that fails counts as an atomic that writes.
-//   - Accesses of other proxies, such as bulk copies, and loads by .nc are not described by [Operation]. The caller
-//     has to say that the check is incomplete.
+//   - A later write by another thread that happens after a read by .nc does not race with it, though PTX wants the
+//     memory to be read-only until the grid has ended.
+//   - A read through the generic proxy that happens before an asynchronous write does not race with it without a proxy
+//     fence: it has its value.
+//   - What a small copy has written needs no proxy fence behind its end, though it is written by the generic proxy.
+//   - The copies of a channel end in order: who waits for one has waited for the ones before it.
 package race

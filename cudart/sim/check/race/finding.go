@@ -96,6 +96,9 @@ func whyUnordered(old, now *event) (cause Cause, race bool) {
 	case ordered && writes && old.op.Proxy == Generic && now.op.Proxy == Async &&
 		old.time > known.seen[now.op.Space].at(old.thread.number):
 		return WrongProxy, true
+	case ordered && writes && old.op.Multicast != now.op.Multicast && !(old.op.strong() && now.op.strong()) &&
+		old.time > known.seen[AliasSpace].at(old.thread.number):
+		return WrongProxy, true
 	case ordered:
 		return 0, false
 	case old.thread.wasBegunBefore(now.thread):

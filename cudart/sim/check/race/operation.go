@@ -67,6 +67,7 @@ type Operation struct {
 	Vector           int    // elements of a strong vector access; 0 of others
 	Proxy            Proxy
 	Space            Space
+	Multicast        bool // by a multicast address
 	ReadOnly         bool // a read by .nc, of memory that nobody writes while the grid runs
 	Reduction        bool // red, whose read begins no acquire pattern
 	Site             Site

@@ -43,6 +43,7 @@ type more struct {
 	message *message // of the write, if it is strong
 	reads   []*event // but for the first one
 	few     [3]*event
+	earlier []earlier
 }
 
 // event is an operation at a time of a thread. Accesses of one instruction share it.
@@ -87,22 +88,13 @@ func (d *Detector) read(e *event, addr uint64, cells []cell, perElement int) {
 	var ordered *event // before e: elements that were written at once are compared once
 	for i := range cells {
 		c := &cells[i]
-		if c.write != ordered && !d.compareWrite(c, e, addr+uint64(i/perElement)*e.op.Bytes) && c.more == nil {
+		if c.write != ordered && !d.compareObserved(c.write, c.message(), e, addr+uint64(i/perElement)*e.op.Bytes) &&
+			c.more == nil {
 			ordered = c.write
 		}
+		d.compareEarlier(c, e, addr+uint64(i/perElement)*e.op.Bytes)
 		c.addRead(e)
 	}
-}
-
-// compareWrite looks for a race with the last write, unless observation orders it, and reports whether there is one.
-func (d *Detector) compareWrite(c *cell, now *event, addr uint64) bool {
-	if c.write != nil && !now.op.ReadOnly && now.op.Proxy == c.write.op.Proxy && c.message().happensBefore(now.thread) {
-		if c.write.thread != now.thread {
-			d.meet(c.write.op, now.op)
-		}
-		return false
-	}
-	return d.compare(c.write, now, addr)
 }
 
 // write is a write or an atomic operation.
@@ -114,7 +106,7 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, re
 	for i := range cells {
 		c := &cells[i]
 		at := addr + uint64(i/perElement)*e.op.Bytes
-		if c.write != orderedWrite && !d.compareWrite(c, e, at) && c.more == nil {
+		if c.write != orderedWrite && !d.compareObserved(c.write, c.message(), e, at) && c.more == nil {
 			orderedWrite = c.write
 		}
 		if c.read != orderedRead && !d.compare(c.read, e, at) {
@@ -125,7 +117,14 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, re
 			for _, r := range m.reads {
 				d.compare(r, e, at)
 			}
-			before, m.message, m.reads = m.message, nil, m.reads[:0]
+			before = m.message
+		}
+		d.compareEarlier(c, e, at)
+		kept := c.replaced(e)
+		if m := c.more; m != nil {
+			m.message, m.reads, m.earlier = nil, m.reads[:0], kept
+		} else if len(kept) > 0 {
+			c.extra().earlier = kept
 		}
 		c.write, c.read = e, nil
 		if e.op.strong() {
@@ -268,7 +267,9 @@ func (p *page) split(grain uint64) {
 func (c *cell) clone() cell {
 	part := *c
 	if c.more != nil {
-		part.more = &more{message: c.more.message, reads: slices.Clone(c.more.reads)}
+		part.more = &more{
+			message: c.more.message, reads: slices.Clone(c.more.reads), earlier: slices.Clone(c.more.earlier),
+		}
 	}
 	return part
 }

@@ -233,6 +233,23 @@ func TestStories(t *testing.T) {
 			0.0 relaxed.gpu f
 			1.0 polls.sys f
 			1.0 reads f`, []string{"1-2 a scope is too narrow", "1-3 nothing orders them"}},
+		"a strong write does not hide the weak read in front of it": {`
+			1.0 reads f
+			1.0 relaxed.sys f
+			0.0 relaxed.sys f`, []string{"1-3 nothing orders them"}},
+		"nor a weak write": {
+			`
+			1.0 writes f
+			1.0 relaxed.sys f
+			0.0 polls.sys f
+			0.0 relaxed.sys f`,
+			[]string{"1-3 nothing orders them", "1-4 nothing orders them"},
+		},
+		"which a release passes on": {`
+			1.0 writes f
+			1.0 release.sys f
+			0.0 acquire.sys f
+			0.0 relaxed.sys f`, nil},
 		"two readers": {`
 			0.0 reads x
 			1.0 reads x`, nil},

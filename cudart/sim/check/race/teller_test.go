@@ -56,7 +56,7 @@ var operations = map[string]Operation{
 	"release": {Kind: Write, Release: true}, "relaxed": {Kind: Write}, "acquire": {Kind: Read, Acquire: true},
 	"polls": {Kind: Read}, "adds": {Kind: Update}, "adds.acq_rel": {Kind: Update, Acquire: true, Release: true},
 	"reduces": {Kind: Update, Reduction: true},
-	"fence": {Kind: Fence, Acquire: true, Release: true},
+	"fence":   {Kind: Fence, Acquire: true, Release: true},
 }
 
 func (s *teller) tell(number int, step string) {
