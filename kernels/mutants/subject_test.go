@@ -43,9 +43,12 @@ func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, see
 	return c.Run(seed, task)
 }
 
-// checker is one for a text of the module: mutants that wait for ever end after some times the original's steps.
+// checker is one for a text of the module: mutants that wait for ever end after some times the original's steps. The
+// model is that of PTX, since hardware orders what follows a relaxed poll.
 func (s *subject) checker() (*check.Checker, error) {
-	return check.New(check.Config{Ranks: s.world, Major: s.major, SMs: s.sms, Steps: 3*s.steps + 4096})
+	return check.New(check.Config{
+		Ranks: s.world, Major: s.major, SMs: s.sms, Steps: 3*s.steps + 4096, Model: check.ModelPTX,
+	})
 }
 
 // try runs the original, which must be free of findings. It notes what is not modeled.

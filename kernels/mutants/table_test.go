@@ -136,16 +136,16 @@ func kernelsIn(list []result) string {
 
 const introduction = `# What gpurun check finds of planted mistakes
 
-Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization, one at a time, in the PTX of the kernels
-that ship and of the examples. The race checker then runs each mutant under up to 4 random schedules. This page is
-written by
+Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization, one at a time, in the PTX of the
+kernels that ship and of the examples. The race checker then runs each mutant under up to 4 random schedules, by what PTX
+promises (--model ptx). This page is written by
 
     GPURUN_MUTANTS=all go test -timeout 30m ./kernels/mutants -update
 
 Calls get to %d mistakes. Of these %d (%s) are killed: a finding has the right cause and names the lines or the
 commands that took part. %d have a finding that does not say what the mistake is. %d only give a wrong result, or a
-wait without an end. %d survive, of which %d are equivalent: the table below says why. %d need what the checker does not
-model. Without the equivalent ones, %s are killed. Of fused products, one mutant in 40 is run.
+wait without an end. %d survive, of which %d are equivalent: the table below says why. %d need what the checker does
+not model. Without the equivalent ones, %s are killed. Of fused products, one mutant in 40 is run.
 
 - made: the mutants whose line some call gets to. Of the others, most are in code that runs when a wait has timed out.
 - other cause: a finding, but not of the cause or the line that the class demands.

@@ -121,6 +121,9 @@ func (m *memory) nearest(addr uint64) string {
 // checkBounds notes the first lane of an access whose bytes belong to no buffer.
 func (o *observer) checkBounds(at exec.Place, a *exec.ObservedAccess) {
 	m, bytes := &o.run.memory, a.Bytes*uint64(a.Elements)
+	if low, high := spread(a); m.valid[0].holds(low, high+bytes-low) { // all lanes at once, as a rule
+		return
+	}
 	for lane, addr := range a.Addresses {
 		if a.Lanes>>lane&1 == 0 || addr>>exec.RegionShift < exec.FirstRegion {
 			continue
@@ -155,4 +158,15 @@ func (r *run) noteBounds(cause string, at Access, lane int, addr, bytes uint64) 
 		out.Where = r.memory.describe(addr)
 	}
 	r.note(out, lane, addr)
+}
+
+// spread is the lowest and the highest address of an access.
+func spread(a *exec.ObservedAccess) (low, high uint64) {
+	low = ^uint64(0)
+	for lane, addr := range a.Addresses {
+		if a.Lanes>>lane&1 != 0 {
+			low, high = min(low, addr), max(high, addr)
+		}
+	}
+	return low, high
 }

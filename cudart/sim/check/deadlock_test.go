@@ -140,14 +140,15 @@ func TestDeadlockOfAStream(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return errors.Join(writer.WriteValue(word, value), reader.WaitValue(word, 5), reader.Synchronize(t.Context()))
+			return errors.Join(writer.WriteValue(word, value), reader.WaitValue(word, 5),
+				reader.Synchronize(t.Context()))
 		})
 		if len(r.Findings) != want || (err != nil) != (want > 0) {
 			t.Errorf("value %d: error %v, findings %v", value, err, r.Findings)
 		}
 		for _, f := range r.Findings {
-			if f.Kind != Deadlock || f.Cause != causeNobody || !strings.Contains(f.String(), "rank 0's stream 1 waits by WaitValue "+
-				"for rank 0's word at +0x0, which is 4 (tested: value - 5 < 0)") {
+			const line = "rank 0's stream 1 waits by WaitValue for rank 0's word at +0x0, which is 4 (tested: value - 5 < 0)"
+			if f.Kind != Deadlock || f.Cause != causeNobody || !strings.Contains(f.String(), line) {
 				t.Errorf("the finding is %v", f)
 			}
 		}
@@ -177,8 +178,8 @@ end:
   rank 1 block 0 warp 0 waits at program.cu:20, ld.acquire.sys.global.u32, for rank 1's flags at +0x8, ` + which + `
     could be ended by rank 0 block 0 warp 0
   a cycle of waits between ranks
-  rank 0 block 0 warp 0 waits for rank 1 block 0 warp 0, which waits for rank 0 block 0 warp 0: write one of the words ` +
-		"before the wait\n"
+  rank 0 block 0 warp 0 waits for rank 1 block 0 warp 0, which waits for rank 0 block 0 warp 0: ` +
+		"write one of the words before the wait\n"
 	for _, f := range found {
 		ordered := f.Waits[2].Rank == 0 // which launch began first depends on the schedule
 		if text := f.String(); ordered && text != want {

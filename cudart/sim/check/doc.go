@@ -4,10 +4,13 @@
 // The files:
 //
 //	checker, rank      the entry: a task for each rank, run once for each seed
-//	explore            many schedules of one task, and what they found together
-//	strategy           ways to choose a schedule
-//	schedulefile       a schedule that can run again
+//	explore*, shrink   many schedules of one task, and what they found together
+//	behaviour          what tells schedules apart
+//	strategy*          ways to choose a schedule: random, PCT, late, bounded preemption, and one that is replayed
+//	exhaustive*        all schedules of a small task
+//	schedulefile       a schedule that can run again, and decisions, of which it is made
 //	schedule, host     who runs next; the host code of a rank is a coroutine
+//	actor, kernel      what is chosen: hosts, streams, and the warps of kernels
 //	device, module     cudart.Device on one address space for all ranks
 //	stream, command    queues of work: copies and fills
 //	event, value       marks of streams; WriteValue and WaitValue
@@ -30,11 +33,17 @@
 //
 // # Model
 //
-// Exactly one thing happens at any time: the host code of one rank runs until it waits, or one command of a stream
-// makes a step. A step of a kernel gives each resident warp a turn of random length, in random order
-// ([exec.Config.Turns]). The scheduler chooses among all hosts and streams that are not waiting, by the seed. Nothing
-// depends on the machine or on time: [Report.Trace], a digest of all decisions and of all observed accesses, is the
-// same for each run of the same task with the same seed.
+// Exactly one thing happens at any time: the host code of one rank runs until it waits, a stream makes a step, or a
+// warp has a turn of some instructions. A [Strategy] chooses among all that do not wait. A warp that polls waits until
+// a word that it watches has changed. When all wait, those who poll have a turn, and their clock goes on in time.
+//
+// Nothing depends on the machine or on time: [Report.Trace], a digest of all decisions and of all observed accesses, is
+// the same for each run of the same task with the same strategy and seed. [Report.Schedule] lists the decisions, and
+// [Checker.Replay] makes them again: it has the same trace, or reports [ErrOtherRun].
+//
+// [Explore] runs many schedules, joins their findings, and shrinks the schedules that show them. [Exhaustive] runs all
+// schedules that differ in the order of strong accesses to a word; when [Coverage].Complete, there is no other finding
+// within this model. A load that polls in vain is no step there, and waits with a deadline are not followed beyond it.
 //
 // Memory is in order: a store is visible when it is executed. What the memory model of PTX allows beyond that is
 // judged by the order of the accesses, in package race, and not shown by wrong values.
@@ -83,5 +92,6 @@
 //   - the reading of a tensor map by the copies that name it
 //   - the scopes of mbarrier instructions
 //   - races between lanes of a warp, and the other limits of package race
-//   - whether a schedule could be worse: schedules are sampled, and a clean report is no proof
+//   - whether a schedule could be worse: unless the strategy is Exhaustive, schedules are sampled, and a clean report
+//     is no proof
 package check

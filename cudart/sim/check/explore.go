@@ -2,7 +2,9 @@ package check
 
 import (
 	"cmp"
+	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -77,6 +79,12 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 	if len(e.Strategies) == 0 {
 		e.Strategies = DefaultStrategies
 	}
+	if slices.Equal(e.Strategies, []Strategy{Exhaustive}) {
+		all := newMerge(e)
+		c.exhaust(e, all, task)
+		c.shrinkAll(e, &all.Explored, task)
+		return &all.Explored, nil
+	}
 	for _, s := range e.Strategies {
 		if _, err := s.start(0, cfg.Ranks, usualLength); err != nil {
 			return nil, err
@@ -148,4 +156,33 @@ func seedOf(seed uint64, schedule int) uint64 {
 	d := digest(seed)
 	d.mix(uint64(schedule))
 	return uint64(d)
+}
+
+// exhaust runs all schedules, one after the other. Some end early, because they show nothing new.
+func (c *Checker) exhaust(e Exploration, all *merge, task func(*Rank) error) {
+	s := newExhaustive()
+	for all.Schedules < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)) {
+		s.begin()
+		r, err := c.run(s, task)
+		report := r.report()
+		redundant := errors.Is(err, errCut)
+		if redundant {
+			err = nil
+		}
+		if len(report.Findings) > 0 || err != nil {
+			report.Schedule = r.recorded(Exhaustive, e.Seed)
+		}
+		if s.finishes && err == nil && r.idle.rounds == 0 && s.depth < len(s.nodes) {
+			s.open = "a load was taken for a poll"
+		}
+		if redundant {
+			all.addFindings(report)
+		} else {
+			all.add(result{report: report, err: err})
+		}
+		if !s.next() {
+			all.Complete = s.open == ""
+			return
+		}
+	}
 }

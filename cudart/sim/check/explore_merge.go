@@ -11,11 +11,13 @@ type merge struct {
 	known      map[string]int // index in Findings
 	last       []int          // of each finding the number of the last schedule that showed it, counted from 1
 	behaviours map[uint64]bool
+	pairs      map[sitePair]bool
+	results    comparison
 	progress   func(Coverage)
 }
 
 func newMerge(e Exploration) *merge {
-	m := &merge{known: map[string]int{}, behaviours: map[uint64]bool{}, progress: e.Progress}
+	m := &merge{known: map[string]int{}, behaviours: map[uint64]bool{}, pairs: map[sitePair]bool{}, progress: e.Progress}
 	m.Planned = e.Schedules
 	return m
 }
@@ -35,11 +37,19 @@ func (m *merge) add(r result) {
 	if m.Err == nil && r.err != nil {
 		m.Err, m.Failed = r.err, r.report.Schedule
 	}
-	for _, f := range r.report.Findings {
+	m.addFindings(r.report)
+	for _, f := range m.results.add(r.report) {
 		m.find(f, r.report.Schedule)
 	}
+	m.addPairs(r.report.pairs)
 	if m.progress != nil {
 		m.progress(m.Coverage)
+	}
+}
+
+func (m *merge) addFindings(r *Report) {
+	for _, f := range r.Findings {
+		m.find(f, r.Schedule)
 	}
 }
 

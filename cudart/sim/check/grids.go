@@ -60,6 +60,7 @@ func (g *grids) start(c command) error {
 		run: run, grid: grid, observer: o, waiting: map[int][]*actor{},
 		id: actorID{rank: s.device.rank.Number, stream: s.number + 1, launch: s.launches},
 	}
+	o.id = t.id
 	o.watched = run.watchGrid(o.rank, run.launches, o.kernel, c.launch.shape.Grid(), grid)
 	s.chain.last, g.active, run.tasks = t, append(g.active, t), append(run.tasks, t)
 	t.admit()

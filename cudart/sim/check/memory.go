@@ -24,6 +24,8 @@ type region struct {
 	data []byte
 	rank int
 	host bool
+	// ofRank numbers the allocations of a rank.
+	ofRank int
 	// written: all of it counts as written, as host memory and the variables of a module.
 	written bool
 	freed   bool
@@ -54,6 +56,11 @@ func (m *memory) allocate(rank int, bytes int64) (*region, error) {
 	r := &region{
 		base: uint64(exec.FirstRegion+len(m.regions)) << exec.RegionShift, size: bytes, rank: rank,
 		data: unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 16*len(words)),
+	}
+	for _, other := range m.regions {
+		if other.rank == rank {
+			r.ofRank++
+		}
 	}
 	m.regions = append(m.regions, r)
 	return r, nil

@@ -25,6 +25,7 @@ type observer struct {
 	clusters  map[int]*clusterBarrier
 	sites     map[opKey]*race.Operation
 	address   [32]uint64
+	id        actorID // of the launch
 	async     asynchronous
 	watched   *watchedGrid
 	arrivals  arrivals
@@ -108,6 +109,12 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 		o.run.progress++
 	}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
+	if op.Scope != race.NoScope {
+		o.behave(t, at, a)
+	}
+	if o.run.explores != nil {
+		o.explore(at, a)
+	}
 	o.watched.access(o.run, at, a)
 	o.checkBounds(at, a)
 	for lanes := a.Lanes; lanes != 0; {
@@ -175,6 +182,9 @@ func (o *observer) Release(block, barrier int, warps []int) {
 		waiting = append(waiting, o.warp(block, w))
 	}
 	o.run.detector.Release(o.barrier(block, barrier), waiting)
+	if s := o.run.explores; s != nil {
+		s.order.meet(o.ids(block, warps))
+	}
 	o.arrivals.release(block, barrier, warps)
 }
 

@@ -67,6 +67,20 @@ func (r *run) hold() {
 		threads = append(threads, h.thread)
 	}
 	r.detector.Release(&all, threads)
+	if r.explores != nil {
+		r.explores.order.meet(r.hostsThatMeet())
+	}
 	m.waiting = nil
 	m.round++
+}
+
+// hostsThatMeet are the names of the hosts that wait for one another.
+func (r *run) hostsThatMeet() []actorID {
+	var all []actorID
+	for _, rank := range r.ranks {
+		if slices.Contains(r.meeting.waiting, rank.host) {
+			all = append(all, actorID{rank: rank.Number})
+		}
+	}
+	return all
 }

@@ -13,6 +13,7 @@ type Report struct {
 	Trace uint64
 	// Behaviour is a digest of the order of strong accesses to each word.
 	Behaviour uint64
+	pairs     []sitePair
 	// Schedule is how to run the very same again. Explore leaves it out where nothing was found.
 	Schedule *Schedule
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
@@ -75,7 +76,7 @@ type Actor struct {
 func (r *run) report() *Report {
 	report := &Report{
 		Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
-		Behaviour: uint64(r.trace), Results: r.sortedResults(),
+		Behaviour: r.behaviour.digest(), pairs: r.pairs(), Results: r.sortedResults(),
 	}
 	for _, f := range r.detector.Findings() {
 		if !f.Hardware || r.checker.cfg.Model == ModelPTX {

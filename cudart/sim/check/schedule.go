@@ -21,7 +21,8 @@ type run struct {
 	shared   []cudart.DevicePtr // of Rank.Share
 
 	strategy  strategy
-	ids       []actorID // of all actors, by number
+	explores  *exhaustive // the strategy, if it is that one
+	ids       []actorID   // of all actors, by number
 	byID      map[actorID]*actor
 	slow      []*actor      // hosts and streams
 	tasks     []*kernelTask // that run
@@ -37,6 +38,7 @@ type run struct {
 	launches     int
 	priors       map[int]int // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
+	behaviour    behaviour
 	instructions uint64
 	incomplete   []string
 
@@ -61,6 +63,8 @@ func newRun(c *Checker, s strategy) *run {
 		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
 		byID: map[actorID]*actor{}, priors: map[int]int{},
 	}
+	r.explores, _ = s.(*exhaustive)
+	r.behaviour = newBehaviour()
 	r.memory.shadow.Unwritten = r.uninitialized(nil)
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
@@ -93,7 +97,9 @@ func (r *run) schedule() error {
 		case next.end != nil:
 			return next.end
 		case next.actor != nil && !r.livelocked():
-			r.perform(next)
+			if err := r.perform(next); err != nil {
+				return err
+			}
 		case next.actor == nil && r.allEnded() && len(r.tasks) == 0:
 			return r.errors()
 		case r.isDeadlock() || !r.poll():
@@ -102,8 +108,8 @@ func (r *run) schedule() error {
 	}
 }
 
-// perform lets an actor take its turn, and records that.
-func (r *run) perform(next choice) {
+// perform lets an actor take its turn, and records that. An error ends the run.
+func (r *run) perform(next choice) error {
 	a := next.actor
 	a.begins(r)
 	switch {
@@ -119,6 +125,10 @@ func (r *run) perform(next choice) {
 	}
 	r.decisions = append(r.decisions, decision{uint32(a.number), uint32(next.most)})
 	r.trace.mix(uint64(a.number), uint64(next.most))
+	if r.explores != nil {
+		return r.explores.taken(a)
+	}
+	return nil
 }
 
 // changed notes progress that others may wait for.

@@ -132,6 +132,9 @@ func (s *signals) write(r *run, w *signalWord, by *signal, kind exec.AccessKind)
 		s.overwrite(w, by)
 	}
 	s.isAwaited(w, by)
+	if old := w.last; old != nil && old.value == by.value && old.by == by.by {
+		by.seen = old.seen // a warp that repeats itself says nothing new
+	}
 	if kind == exec.Writes || w.last == nil || w.last.value != by.value { // not a compare-and-swap that failed
 		w.last = by
 	}

@@ -45,6 +45,13 @@ end:
 			body: receiver + waitsFor("1") + "bra end;\nsend:\nsetp.ne.u32 %p, %n, 1;\n@%p bra end;\n" +
 				"10: st.release.sys.global.u32 [%peer], 1;\nend:\n", launches: ones(3), seeds: 32,
 		},
+		"a flag that this launch writes twice": {
+			body: onlyOne + "@%zero bra send;\n" + waitsFor("1") + reset +
+				"st.release.sys.global.u32 [%peer+64], %n;\nbra end;\n" +
+				"send:\n10: st.release.sys.global.u32 [%peer], 1;\nadd.u32 %i, %i, 1;\nsetp.lt.u32 %p, %i, 2;\n@%p bra send;\n" +
+				"back:\nld.acquire.sys.global.u32 %v, [%mine+64];\nsetp.lt.u32 %p, %v, %n;\n@%p bra back;\nend:\n",
+			launches: ones(3), seeds: 32,
+		},
 		"a flag that several waits of a launch read": flag("%n", atLeast.Replace(waitsFor("%n"))+
 			strings.ReplaceAll(atLeast.Replace(waitsFor("%n")), "again", "once_more")),
 	} {

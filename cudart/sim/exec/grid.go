@@ -102,6 +102,8 @@ type Grid struct {
 	scratch  matrixScratch
 	fences   atomic.Uint64
 
+	observed ObservedAccess // by Config.Observer
+
 	chosen bool     // the caller chooses whose turn it is
 	sync   syncTurn // likewise
 	woken  []int    // likewise: blocks of which a barrier let warps go on

@@ -68,16 +68,6 @@ func (o *op) waitsForBlocks() bool {
 	return in.Op == "griddepcontrol" || in.Op == "barrier" && slices.Contains(in.Mods, "cluster")
 }
 
-// Live is how many threads of a resident block have not exited; 0 for other blocks.
-func (g *Grid) Live(block int) int {
-	for _, b := range g.blocks {
-		if b.index == block {
-			return b.live
-		}
-	}
-	return 0
-}
-
 // Pending is how many blocks of the grid have not begun, and the number of the first.
 func (g *Grid) Pending() (blocks, first int) {
 	return (g.clusterCount - g.next) * g.clusterBlocks, g.next * g.clusterBlocks

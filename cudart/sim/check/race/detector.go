@@ -10,6 +10,8 @@ type Detector struct {
 	polls    []poll
 	torn     []Tear
 	at       *Memory // that is accessed now
+
+	met []*Operation // that have accessed bytes behind another one
 }
 
 // New makes a detector that knows no threads.

@@ -9,21 +9,38 @@ type earlier struct {
 
 // replaced is what a cell keeps of the accesses in front of a write that becomes the last one.
 func (c *cell) replaced(by *event) []earlier {
-	kept := c.earlier[:0]
-	for _, x := range c.earlier {
+	if !by.op.strong() {
+		return nil
+	}
+	kept := c.inFront()[:0]
+	for _, x := range c.inFront() {
 		if x.op.Scope < by.op.Scope {
 			kept = append(kept, x)
 		}
 	}
 	if c.write != nil && c.write.op.Scope < by.op.Scope {
-		kept = addEarlier(kept, earlier{c.write, c.message})
+		kept = addEarlier(kept, earlier{c.write, c.message()})
 	}
-	for _, r := range c.reads {
+	if c.read != nil && c.read.op.Scope < by.op.Scope {
+		kept = addEarlier(kept, earlier{c.read, nil})
+	}
+	if c.more == nil {
+		return kept
+	}
+	for _, r := range c.more.reads {
 		if r.op.Scope < by.op.Scope {
 			kept = addEarlier(kept, earlier{r, nil})
 		}
 	}
 	return kept
+}
+
+// inFront is what is kept of the accesses in front of the last write.
+func (c *cell) inFront() []earlier {
+	if c.more == nil {
+		return nil
+	}
+	return c.more.earlier
 }
 
 // addEarlier keeps one access of each thread, kind and scope.
@@ -39,7 +56,7 @@ func addEarlier(all []earlier, x earlier) []earlier {
 
 // compareEarlier looks for races with what is in front of the last write.
 func (d *Detector) compareEarlier(c *cell, now *event, addr uint64) {
-	for _, x := range c.earlier {
+	for _, x := range c.inFront() {
 		if now.op.Kind != Read || x.op.Kind != Read {
 			d.compareObserved(x.event, x.message, now, addr)
 		}

@@ -48,15 +48,18 @@ type pair struct {
 	hardware              bool
 }
 
-// compare looks for a race of a new access with one that was recorded.
-func (d *Detector) compare(old, now *event, addr uint64) {
+// compare looks for a race of a new access with one that was recorded, which may be nil, and reports whether it is one.
+func (d *Detector) compare(old, now *event, addr uint64) bool {
+	if old != nil && old.thread != now.thread {
+		d.meet(old.op, now.op)
+	}
 	if old == nil || old.thread == now.thread && !now.op.ReadOnly ||
 		morallyStrong(old.thread, old.op, now.thread, now.op) {
-		return
+		return false
 	}
 	cause, race := whyUnordered(old, now)
 	if !race {
-		return
+		return false
 	}
 	f := Finding{
 		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op},
@@ -71,10 +74,11 @@ func (d *Detector) compare(old, now *event, addr uint64) {
 	}
 	if at, ok := d.known[key]; ok {
 		d.findings[at].Count++
-		return
+		return true
 	}
 	d.known[key] = len(d.findings)
 	d.findings = append(d.findings, f)
+	return true
 }
 
 // meets reports whether two accesses would be morally strong if they had the same bytes and wide scopes.

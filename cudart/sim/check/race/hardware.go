@@ -82,19 +82,25 @@ func (d *Detector) tears(t *Thread, m *Memory, op *Operation, addresses []uint64
 	if op.Vector < 2 {
 		return
 	}
-	m.each(op, addresses, elements, func(addr uint64, cells []cell) {
-		w := cells[0].write
-		if w == nil || w.thread == t || w.op.Vector < 2 || w.op.Proxy != op.Proxy ||
-			w.time <= t.known.ordered.at(w.thread.number) {
-			return
+	m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) {
+		for i := 0; i < len(cells); i += n {
+			d.tear(t, cells[i].write, op, addr+uint64(i/n)*op.Bytes)
 		}
-		at := slices.IndexFunc(d.torn, func(o Tear) bool { return o.Store.Op.Site == w.op.Site && o.Load.Op.Site == op.Site })
-		if at >= 0 {
-			d.torn[at].Count++
-			return
-		}
-		d.torn = append(d.torn, Tear{Side{w.thread.Name, w.op}, Side{t.Name, op}, addr, 1})
 	})
+}
+
+// tear looks whether a load of an element may tear what a store has written, which may be nil.
+func (d *Detector) tear(t *Thread, w *event, op *Operation, addr uint64) {
+	if w == nil || w.thread == t || w.op.Vector < 2 || w.op.Proxy != op.Proxy ||
+		w.time <= t.known.ordered.at(w.thread.number) {
+		return
+	}
+	at := slices.IndexFunc(d.torn, func(o Tear) bool { return o.Store.Op.Site == w.op.Site && o.Load.Op.Site == op.Site })
+	if at >= 0 {
+		d.torn[at].Count++
+		return
+	}
+	d.torn = append(d.torn, Tear{Side{w.thread.Name, w.op}, Side{t.Name, op}, addr, 1})
 }
 
 // Tears are the vectors that may be torn, in the order in which they were seen first.

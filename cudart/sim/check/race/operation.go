@@ -71,6 +71,8 @@ type Operation struct {
 	ReadOnly         bool // a read by .nc, of memory that nobody writes while the grid runs
 	Reduction        bool // red, whose read begins no acquire pattern
 	Site             Site
+
+	met *meetings // of this operation behind others, or nil
 }
 
 func (o *Operation) strong() bool { return o.Scope != NoScope }
