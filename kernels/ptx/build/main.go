@@ -59,8 +59,8 @@ func main() {
 
 // target is a folder of PTX, below kernels/, with its manifest.
 type target struct {
-	folder  string
-	modules []collective.Module
+	folder   string
+	modules  []collective.Module
 	embedded bool // the PTX is in the binary: it is shortened and packed
 	lines    bool // name the lines of the source
 }
