@@ -38,6 +38,7 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	}
 	if lifeline != nil {
 		defer lifeline.Close()
+		defer context.AfterFunc(ctx, lifeline.Answer)()
 		ctx = phases.NewContext(ctx, phases.OfAgent())
 		if err := warnOfMisspelledVariables(stderr); err != nil {
 			return printError(stderr, err)

@@ -3,6 +3,7 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -32,8 +33,12 @@ func (a *Invocation) Guarded(work func() error) error {
 	if a.Lifeline != nil {
 		return work()
 	}
-	code, err := guard.Run(a.Signals)
-	if code == 0 && err != nil {
+	code, err := guard.Run(a.Signals, func(text string) { fmt.Fprintf(a.Err, "gpurun: %s\n", text) })
+	var hung *guard.NotAnsweringError
+	switch {
+	case errors.As(err, &hung) && hung.Signal == 0:
+		code = exit.Timeout
+	case code == 0 && err != nil:
 		return &exit.EnvironmentError{Err: err}
 	}
 	return &exit.Error{Code: code, Err: err}
