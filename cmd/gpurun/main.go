@@ -51,6 +51,9 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	out := &errorKeeper{w: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
+	if err := refuseInFront(root, args[1:]); err != nil {
+		return printError(stderr, err)
+	}
 	return printError(stderr, cmp.Or(root.ExecuteContext(ctx), out.writeError()))
 }
 

@@ -24,7 +24,7 @@ type watch struct {
 }
 
 // await passes signals on, and checks the agent, until the agent has ended.
-func await(agent *exec.Cmd, lifeline *os.File, incoming <-chan os.Signal, notify func(string)) (exitCode int, err error) {
+func await(agent *exec.Cmd, lifeline *os.File, incoming <-chan os.Signal, notify func(string)) (int, error) {
 	ended, answered := make(chan error, 1), make(chan struct{}, 1)
 	go func() { ended <- agent.Wait() }()
 	go func() {
