@@ -31,8 +31,11 @@ func main() {
 func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	ctx, caught, release := signals.Catch(context.Background())
 	defer release()
-	stdout, stderr = boundedWriter(ctx, stdout), boundedWriter(ctx, stderr)
 	lifeline, err := guard.OpenLifeline()
+	if lifeline != nil {
+		stderr = lifeline.Stderr
+	}
+	stdout, stderr = boundedWriter(ctx, stdout), boundedWriter(ctx, stderr)
 	if err != nil {
 		return printError(stderr, &exit.EnvironmentError{Err: err})
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/worker/process/crash"
 	"gpurun/worker/process/guard"
 )
 
@@ -33,9 +34,15 @@ func (a *Invocation) Guarded(work func() error) error {
 	if a.Lifeline != nil {
 		return work()
 	}
+	if err := crash.Check(); err != nil {
+		return &exit.EnvironmentError{Err: err}
+	}
 	code, err := guard.Run(a.Signals, func(text string) { fmt.Fprintf(a.Err, "gpurun: %s\n", text) })
 	var hung *guard.NotAnsweringError
+	var crashed *crash.Error
 	switch {
+	case errors.As(err, &crashed):
+		return &exit.EnvironmentError{Err: crashed}
 	case errors.As(err, &hung) && hung.Signal == 0:
 		code = exit.Timeout
 	case code == 0 && err != nil:

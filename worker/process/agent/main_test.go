@@ -54,6 +54,7 @@ const (
 	unguarded       = "no guard"
 	ignoresGuard    = "does not notice that the guard is gone"
 	deaf            = "does not answer signals"
+	crashes         = "panics"
 )
 
 // runGpurun is a whole gpurun: guard and agent. It runs its arguments.
@@ -76,12 +77,15 @@ func runGpurun() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 98
 	}
+	os.Stderr = lifeline.Stderr
 	defer lifeline.Close()
 	switch flaw {
 	case ignoresGuard:
 		return runAgent(ctx, caught, nil)
 	case deaf:
 		return runAgent(context.Background(), nil, lifeline)
+	case crashes:
+		time.AfterFunc(100*time.Millisecond, func() { panic("on purpose") })
 	}
 	defer context.AfterFunc(ctx, lifeline.Answer)()
 	return runAgent(ctx, caught, lifeline)

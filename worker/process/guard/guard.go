@@ -51,17 +51,22 @@ func Run(incoming <-chan os.Signal, notify func(string)) (exitCode int, err erro
 	}
 	runtime.LockOSThread() // PR_SET_PDEATHSIG tells the agent of the end of the thread that forked it
 	defer runtime.UnlockOSThread()
-	agent, lifeline, err := startAgent()
+	runtimes, err := openRuntimeOutput()
+	if err != nil {
+		return 0, err
+	}
+	agent, lifeline, err := startAgent(runtimes)
 	if err != nil {
 		return 0, fmt.Errorf("starting the agent: %w", err)
 	}
 	defer lifeline.Close()
 	exitCode, err = await(agent, lifeline, incoming, notify)
-	return exitCode, errors.Join(err, subreaper.KillDescendants(killTimeout))
+	err = errors.Join(err, subreaper.KillDescendants(killTimeout))
+	return exitCode, errors.Join(runtimes.crash(agent.Process.Pid), err)
 }
 
 // startAgent starts the agent and returns the guard's end of the lifeline.
-func startAgent() (*exec.Cmd, *os.File, error) {
+func startAgent(runtimes *runtimeOutput) (*exec.Cmd, *os.File, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
@@ -74,18 +79,20 @@ func startAgent() (*exec.Cmd, *os.File, error) {
 	defer agents.Close()
 	const firstExtraFile = 3
 	agent := &exec.Cmd{
-		Path:       self,
-		Args:       os.Args,
-		Env:        append(os.Environ(), LifelineVariable+"="+strconv.Itoa(firstExtraFile)),
+		Path: self,
+		Args: os.Args,
+		Env: append(os.Environ(), LifelineVariable+"="+strconv.Itoa(firstExtraFile),
+			stderrVariable+"="+strconv.Itoa(firstExtraFile+1)),
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
-		Stderr:     os.Stderr,
-		ExtraFiles: []*os.File{agents},
+		Stderr:     runtimes.write,
+		ExtraFiles: []*os.File{agents, os.Stderr},
 		// A session of its own: a terminal's Ctrl-C reaches the guard only, and
 		// reading or writing a terminal does not stop the agent. The guard's death
 		// continues an agent that is stopped, which then finds the lifeline closed.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
+	defer runtimes.write.Close()
 	if err := agent.Start(); err != nil {
 		own.Close()
 		return nil, nil, err

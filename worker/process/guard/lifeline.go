@@ -24,6 +24,8 @@ var ErrGone = errors.New("the guard process is gone: gpurun was killed")
 // Lifeline tells the agent when its guard dies. The methods of a nil Lifeline, but for
 // Close, do nothing.
 type Lifeline struct {
+	// Stderr is the agent's standard error. Descriptor 2 is for the Go runtime alone: see runtimeOutput.
+	Stderr *os.File
 	socket *os.File
 	gone   chan struct{}
 	reaper *subreaper.Reaper
@@ -45,6 +47,10 @@ func OpenLifeline() (*Lifeline, error) {
 		return nil, fmt.Errorf("descriptor %d of %s is not a socket: unset it", fd, LifelineVariable)
 	}
 	unix.CloseOnExec(fd)
+	stderr, err := takeStderr()
+	if err != nil {
+		return nil, err
+	}
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return nil, fmt.Errorf("opening the lifeline: %w", err)
 	}
@@ -54,7 +60,10 @@ func OpenLifeline() (*Lifeline, error) {
 	if err := os.Unsetenv(LifelineVariable); err != nil {
 		return nil, fmt.Errorf("removing %s from the environment: %w", LifelineVariable, err)
 	}
-	l := &Lifeline{socket: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}), reaper: subreaper.NewReaper()}
+	l := &Lifeline{
+		Stderr: stderr, socket: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}),
+		reaper: subreaper.NewReaper(),
+	}
 	go l.watch()
 	return l, nil
 }
