@@ -174,4 +174,3 @@ func zooLine(t *testing.T, a engine.Access) string {
 	t.Fatalf("there is no line %s", a.Source)
 	return ""
 }
-
