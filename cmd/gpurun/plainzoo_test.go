@@ -13,8 +13,8 @@ import (
 	"gpurun/kernels/examples/zoo"
 )
 
-// docs/check-zoo.md says how many mistakes a plain run of the simulator finds: fewer than half, since it verifies values
-// under one schedule. How many depends on the machine's load. With the flag -update the number is written into the page.
+// A plain run of the simulator verifies values under one schedule, and finds fewer than half of the mistakes. How many
+// depends on the machine's load. With the flag -update the number is written into docs/check-zoo.md.
 func TestPlainRunsMissMistakes(t *testing.T) {
 	path := filepath.Join(repository, "docs", "check-zoo.md")
 	text, err := os.ReadFile(path)
