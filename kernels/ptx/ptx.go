@@ -1,5 +1,5 @@
-// Package ptx holds the compiled kernels: generated, committed as text for readers, and embedded in the binary as packed
-// by gzip. MANIFEST.json says from which sources and by which compiler.
+// Package ptx holds the compiled kernels: generated, committed as text for readers, and embedded in the binary as
+// packed by gzip. MANIFEST.json says from which sources and by which compiler.
 package ptx
 
 import (
