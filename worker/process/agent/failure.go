@@ -33,6 +33,8 @@ type Failure struct {
 	Ended bool
 	// LastStderr is the worker's last lines of standard error.
 	LastStderr []string
+	// FullDisk is a file of the worker's output, on a file system without room; empty if there is none.
+	FullDisk string
 	// OOMKilled says that this worker was killed by SIGKILL, and that the kernel killed
 	// processes for lack of memory during the run.
 	OOMKilled bool
