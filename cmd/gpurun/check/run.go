@@ -45,7 +45,7 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 		}
 		e.ShrinkRuns = max(0, min(e.Schedules+fewestShrinkRuns, m.shrinkLeft))
 		begun := time.Now()
-		found, err := explore(ctx, v.config(), e, v.calls.Task)
+		found, err := explore(ctx, v.config(), e, v.task)
 		if err != nil {
 			return err
 		}
