@@ -38,7 +38,7 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 		e := engine.Exploration{
 			Strategies: p.options.Strategies, Seed: p.options.Seed + round,
 			Schedules: (p.schedules + len(variants) - 1 - i) / len(variants),
-			Progress:  progress.of(number, m), Stable: p.stable(),
+			Progress:  progress.of(number, m), Stable: p.stable(), Diagnose: true,
 		}
 		if e.Schedules == 0 {
 			continue
