@@ -52,7 +52,7 @@ func (g *waitGraph) addValueWait(s *stream, v *valueWait) {
 	w := Wait{Access: Access{Actor: by, Kind: race.Read, Text: "WaitValue"}, addr: uint64(v.addr)}
 	w.For, w.Test = g.run.memory.describe(w.addr), fmt.Sprintf("value - %d < 0", v.value)
 	if word, err := g.run.memory.bytes(v.addr, 4); err == nil {
-		w.Value = fmt.Sprint(wordOf(word))
+		w.Value = valueText(wordOf(word))
 	}
 	g.waits = append(g.waits, w)
 }
@@ -121,7 +121,8 @@ func (g *waitGraph) word(d *doer, at Wait, p *pollRead, lane int, addr uint64) W
 	word := addr + uint64(element)*size
 	at.Access, at.site, at.addr, at.shared = sideOf(d, p.at.Site, race.Read), p.at.Site, addr, exec.IsShared(addr)
 	at.For = g.run.whereSeen(d, word)
-	at.Value, at.Test = fmt.Sprint(wordOf(g.run.holds(d.grid, d.Block, word, min(size, 8)))), p.at.TestText(lane, element)
+	value := wordOf(g.run.holds(d.grid, d.Block, word, min(size, 8)))
+	at.Value, at.Test = valueText(value), p.at.TestText(lane, element)
 	if w := g.run.signals.word(word, false); w != nil && !at.shared {
 		for _, s := range w.writers {
 			a := s.access()

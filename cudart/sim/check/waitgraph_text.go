@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gpurun/cudart/sim/exec"
 )
 
 // name is who waits, in short.
@@ -23,6 +25,12 @@ func (w *Wait) String() string {
 	case w.Kernel == "":
 		text = fmt.Sprintf("%s waits by WaitValue for %s", w.name(), w.For)
 	}
+	return strings.TrimSuffix(text, w.For) + w.what()
+}
+
+// what is the word or the thing that a wait waits for, with its value.
+func (w *Wait) what() string {
+	text := w.For
 	if w.Value != "" {
 		text += ", which is " + w.Value
 	}
@@ -45,63 +53,125 @@ func (g *waitGraph) lines() []string {
 	return all
 }
 
-// waitsText is a finding with its graph: a line for each wait, and who could end it.
+// waitsText is a finding with its graph, in at most twelve lines: why nothing can go on, then the groups of waits for
+// words, and who could end them. JSON has all waits.
 func (f *Finding) waitsText() string {
-	const most = 24
+	const mostGroups = 4
 	var b strings.Builder
 	b.WriteString(f.Headline() + "\n")
-	waits, more := f.groups()
-	for i, w := range waits {
-		if i == most {
-			fmt.Fprintf(&b, "  and %d more\n", len(waits)-most)
-			break
-		}
-		fmt.Fprintf(&b, "  %v\n", w)
-		if more[i] > 1 {
-			fmt.Fprintf(&b, "    and so do %d more of its block\n", more[i]-1)
-		}
-		for _, writer := range w.Writers {
-			fmt.Fprintf(&b, "    written by %s at %s, %s\n", writer.Who(), writer.Place(), writer.Opcode())
-		}
-		fmt.Fprintf(&b, "    %s\n", f.endersText(w))
-	}
 	for _, line := range f.Reasons() {
 		fmt.Fprintf(&b, "  %s\n", line)
+	}
+	groups := f.groups()
+	for i, g := range groups {
+		if i == mostGroups {
+			fmt.Fprintf(&b, "  and %d more\n", len(groups)-mostGroups)
+			break
+		}
+		fmt.Fprintf(&b, "  %s\n    %s\n", g.text(), f.endersText(g.waits[0]))
 	}
 	return b.String()
 }
 
-// endersText says who could end a wait.
+// endersText says who has written what a wait reads, and who could end it.
 func (f *Finding) endersText(w *Wait) string {
-	const most = 4
+	const most = 2
+	var written []string
+	for i, by := range w.Writers {
+		if i < most {
+			written = append(written, fmt.Sprintf("%s at %s", by.Who(), by.Place()))
+		}
+	}
+	text := ""
+	if len(written) > 0 {
+		text = "written by " + strings.Join(written, " and ") + "; "
+	}
 	if len(w.On) == 0 {
-		return "nobody who still runs can end this wait"
+		return text + "nobody who still runs can end this wait"
 	}
 	var names []string
 	for _, i := range w.On {
-		if name := f.Waits[i].name(); len(names) == 0 || names[len(names)-1] != name {
+		if name := f.Waits[i].name(); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
 	if len(names) > most {
 		names = append(names[:most], fmt.Sprintf("%d more", len(names)-most))
 	}
-	return "could be ended by " + strings.Join(names, ", ")
+	return text + "could be ended by " + strings.Join(names, ", ")
 }
 
-// groups are the waits of which the others differ in the warp alone, with their number.
-func (f *Finding) groups() (first []*Wait, warps []int) {
+// waitGroup are waits of one rank at one line, for words of one buffer or for the same thing.
+type waitGroup struct {
+	waits []*Wait
+	key   string
+}
+
+// groups are the waits by rank, line and buffer. Those for words are first, and those of host code last.
+func (f *Finding) groups() (all []waitGroup) {
 	for i := range f.Waits {
 		w := &f.Waits[i]
-		at := slices.IndexFunc(first, func(o *Wait) bool {
-			same := o.Rank == w.Rank && o.Kernel == w.Kernel && o.Block == w.Block && o.Line == w.Line && o.For == w.For
-			return same && w.Kernel != ""
-		})
+		buffer, _, _ := strings.Cut(w.For, " at +")
+		if w.state == exec.AtBarrier {
+			buffer = "barrier"
+		}
+		key := fmt.Sprint(w.Rank, w.Kernel, w.Place(), w.Opcode(), buffer)
+		at := slices.IndexFunc(all, func(g waitGroup) bool { return g.key == key })
 		if at < 0 {
-			first, warps = append(first, w), append(warps, 1)
+			all = append(all, waitGroup{[]*Wait{w}, key})
 		} else {
-			warps[at]++
+			all[at].waits = append(all[at].waits, w)
 		}
 	}
-	return first, warps
+	place := func(g waitGroup) int {
+		switch w := g.waits[0]; {
+		case w.Value != "":
+			return 0
+		case w.Kernel != "":
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(all, func(a, b waitGroup) int { return place(a) - place(b) })
+	return all
+}
+
+// text is a group as a line: how many warps of which blocks wait, where, and for what.
+func (g *waitGroup) text() string {
+	w := g.waits[0]
+	if len(g.waits) == 1 || w.Kernel == "" {
+		return w.String()
+	}
+	type warp struct{ block, warp int }
+	warps, first, last := map[warp]bool{}, w.Block, w.Block
+	for _, o := range g.waits {
+		warps[warp{o.Block, o.Warp}] = true
+		first, last = min(first, o.Block), max(last, o.Block)
+	}
+	blocks := fmt.Sprintf("block %d", first)
+	if last > first {
+		blocks = fmt.Sprintf("blocks %d-%d", first, last)
+	}
+	who := fmt.Sprintf("%d warps", len(warps))
+	if len(warps) == 1 {
+		who = "a warp"
+	}
+	verb := "wait"
+	if len(warps) == 1 {
+		verb = "waits"
+	}
+	text := fmt.Sprintf("rank %d: %s of %s %s at %s, %s, for ", w.Rank, who, blocks, verb, w.Place(), w.Opcode())
+	if w.Value == "" {
+		return text + w.For
+	}
+	return text + fmt.Sprintf("%d words, the first one %s", len(g.waits), w.what())
+}
+
+// valueText is the value of a word: in hexadecimal, where it is large.
+func valueText(value uint64) string {
+	const large = 1 << 16
+	if value >= large {
+		return fmt.Sprintf("%#x", value)
+	}
+	return fmt.Sprint(value)
 }
