@@ -21,6 +21,7 @@ type importRule struct {
 var importRules = []importRule{
 	{"gpurun/cudart", []string{"gpurun/cudart"}, "devices know nothing of what runs on them"},
 	{"gpurun/cudart/sim/check/race", nil, "what races is decided without knowing who executes it"},
+	{"gpurun/cudart/sim/check/litmus", nil, "what the memory model allows is decided without executing PTX"},
 	{
 		"gpurun/cudart/sim/check$",
 		[]string{

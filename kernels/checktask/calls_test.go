@@ -90,6 +90,25 @@ func TestBarrierThatDoesNotWaitIsFound(t *testing.T) {
 		t.Errorf("the barrier has findings: %v, incomplete %q", r.Findings, r.Incomplete)
 	}
 	flag.Enqueue = func(*collective.Comm, cudart.Stream, collective.Call) error { return nil }
+	checker, err := check.New(check.Config{Ranks: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for seed := range uint64(4) {
+		r, err := checker.Run(seed, c.Task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.Findings {
+			if f.Kind == check.WrongResult && strings.Contains(f.Where, "tokens: element ") {
+				wrong++
+			}
+		}
+	}
+	if wrong == 0 {
+		t.Error("no rank has copied a token before it was written")
+	}
 	r := run(t, 3, c)
 	if !slices.ContainsFunc(r.Findings, func(f check.Finding) bool {
 		return f.Kind == check.Race && strings.Contains(f.Where, "input") && f.Sides[0].Rank != f.Sides[1].Rank

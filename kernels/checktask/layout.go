@@ -27,7 +27,12 @@ func (c *Calls) layOut(world, sms int) (l layout, err error) {
 		blocks = min(blocks, c.MaxBlocks)
 	}
 	l.take(collective.SignalPadBytes)
-	l.packetBytes, l.mailboxBytes = collective.PacketAreaBytes(blocks), collective.MailboxAreaBytes(blocks)
+	if c.Algorithm.Needs.Packets {
+		l.packetBytes = collective.PacketAreaBytes(blocks)
+	}
+	if c.Algorithm.Needs.Mailboxes {
+		l.mailboxBytes = collective.MailboxAreaBytes(blocks)
+	}
 	l.packets, l.mailboxes = l.take(l.packetBytes), l.take(l.mailboxBytes)
 	part := c.largest() * int64(c.DType.Size)
 	if f := c.Algorithm.ScratchBytes; f != nil {
@@ -64,19 +69,28 @@ func (l *layout) takeAreas(c *Calls, world, sms int) error {
 		if err != nil {
 			return err
 		}
-		for i, area := range areas {
-			if i == len(l.areas) {
-				l.areas = append(l.areas, collective.PlacedArea{Area: area})
-			}
-			l.areas[i].Bytes = max(l.areas[i].Bytes, area.Bytes)
-		}
+		l.enlarge(areas)
 	}
+	l.placeAreas()
+	return nil
+}
+
+// enlarge makes the areas at least as large as those of another call.
+func (l *layout) enlarge(areas []collective.Area) {
+	for i, area := range areas {
+		if i == len(l.areas) {
+			l.areas = append(l.areas, collective.PlacedArea{Area: area})
+		}
+		l.areas[i].Bytes = max(l.areas[i].Bytes, area.Bytes)
+	}
+}
+
+func (l *layout) placeAreas() {
 	for i := range l.areas {
 		if a := &l.areas[i]; !a.Host {
 			a.Offset = l.take(a.Bytes)
 		}
 	}
-	return nil
 }
 
 // name gives the parts of a rank's memory the names by which findings call them.
@@ -85,17 +99,24 @@ func (l *layout) name(r *check.Rank, base cudart.DevicePtr) {
 	if l.inputBytes == 0 {
 		buffer = "buffer"
 	}
-	parts := []struct {
-		name      string
-		at, bytes int64
-	}{
+	l.nameParts(r, base, []part{
 		{"signal pad", 0, collective.SignalPadBytes},
 		{"packets", l.packets, l.packetBytes},
 		{"mailboxes", l.mailboxes, l.mailboxBytes},
 		{"scratch", l.scratch, l.scratchBytes},
 		{"input", l.input, l.inputBytes},
 		{buffer, l.output, l.outputBytes},
-	}
+	})
+}
+
+// part is a part of a rank's memory.
+type part struct {
+	name      string
+	at, bytes int64
+}
+
+// nameParts names parts and the areas of the algorithm.
+func (l *layout) nameParts(r *check.Rank, base cudart.DevicePtr, parts []part) {
 	for _, p := range parts {
 		r.Name(base+cudart.DevicePtr(p.at), p.bytes, p.name)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"gpurun/cudart/sim/check"
 	"gpurun/kernels"
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
@@ -27,7 +28,7 @@ const (
 func collectives(world int) (all []*subject, err error) {
 	for _, c := range kernels.Collectives() {
 		for _, a := range c.Algorithms {
-			if a.Needs.Library != "" || a.Needs.Multicast {
+			if a.Needs.Library != "" {
 				continue
 			}
 			op := collective.None
@@ -55,7 +56,12 @@ func collectives(world int) (all []*subject, err error) {
 				}
 				all = append(all, &subject{
 					name: c.Name + " " + a.Name, world: world, module: k.Module.Name, entry: k.Entry, text: text,
-					calls: func(text []byte) (*checktask.Calls, error) { return withModule(calls, k.Module.Name, text), nil },
+					task: func(text []byte) (func(*check.Rank) error, error) {
+						return withModule(calls, k.Module.Name, text, false).Task, nil
+					},
+					early: func(text []byte) (func(*check.Rank) error, error) {
+						return withModule(calls, k.Module.Name, text, true).Task, nil
+					},
 				})
 			}
 		}
@@ -63,8 +69,9 @@ func collectives(world int) (all []*subject, err error) {
 	return all, nil
 }
 
-// withModule are calls with another text of a module.
-func withModule(calls checktask.Calls, module string, text []byte) *checktask.Calls {
+// withModule are calls with another text of a module, early ones by programmatic dependent launch.
+func withModule(calls checktask.Calls, module string, text []byte, early bool) *checktask.Calls {
+	calls.Early = early
 	calls.Source = func(name string) ([]byte, error) {
 		if name == module {
 			return text, nil

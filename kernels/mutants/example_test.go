@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"gpurun/cudart/sim/check"
 	"gpurun/kernels"
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
@@ -17,7 +18,8 @@ import (
 // exampleCounts are multiples of what the examples ask for.
 var exampleCounts = []int64{1504, 16, 1104}
 
-// exampleWorlds are the examples, and the ranks on which each is judged. The kernels of two_launches do not synchronize.
+// exampleWorlds are the examples, and the ranks on which each is judged. The kernels of two_launches do not
+// synchronize, and gather_matmul is a product.
 var exampleWorlds = map[string]int{
 	"baked": 2, "halo": 3, "oneshot": 3, "packets": 3, "serving_onestage": 2, "serving_twostage": 2, "symm_oneshot": 3,
 }
@@ -58,13 +60,17 @@ func subjectsOf(name string, world int) (all []*subject, err error) {
 		module := bundle.Modules[k[0]]
 		all = append(all, &subject{
 			name: "example " + name, world: world, module: k[0], entry: k[1], text: module.Code,
-			calls: func(text []byte) (*checktask.Calls, error) {
+			task: func(text []byte) (func(*check.Rank) error, error) {
 				b := *bundle
 				b.Modules = maps.Clone(bundle.Modules)
 				m := module
 				m.Code = text
 				b.Modules[k[0]] = m
-				return extended(f, &b, calls)
+				c, err := extended(f, &b, calls)
+				if err != nil {
+					return nil, err
+				}
+				return c.Task, nil
 			},
 		})
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 // explanation says why mutants of a class are not killed with the right cause. Module and Entry are patterns as of
-// path.Match, and Text is a regular expression for the whole line in the original, with single spaces.
+// path.Match, and Text is a regular expression for the whole line in the original, with single spaces. The
+// class * is any.
 type explanation struct {
 	Verdict verdict `json:"verdict"`
 	// Missed says that the mistake is one, and that the checker misses it. Other survivors are equivalent.
@@ -48,7 +49,9 @@ func readExplanations() (list []*explanation, err error) {
 func (e *explanation) explains(r result) bool {
 	module, _ := path.Match(e.Module, r.module)
 	entry, _ := path.Match(e.Entry, r.entry)
-	return module && entry && e.Verdict == r.verdict && e.Class == r.Class && e.text.MatchString(strings.Join(strings.Fields(r.Was), " "))
+	class := e.Class == "*" || e.Class == r.Class
+	line := e.text.MatchString(strings.Join(strings.Fields(r.Was), " "))
+	return module && entry && class && line && e.Verdict == r.verdict
 }
 
 // explain gives each result that needs an explanation to the first one that is for it, and returns the others.

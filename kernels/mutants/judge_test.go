@@ -10,7 +10,7 @@ import (
 )
 
 // schedules is the most that a mutant is run under.
-const schedules = 6
+const schedules = 4
 
 // result is what became of a mutant.
 type result struct {
@@ -46,7 +46,7 @@ func (s *subject) judge(m *mutate.Mutant) (result, error) {
 	}
 	text := m.Text(s.text)
 	for seed := range uint64(schedules) {
-		report, err := s.attempt(checker, text, seed)
+		report, err := s.attempt(checker, m.Class, text, seed)
 		v, detail := verdictOf(m, report, err)
 		if v == killed || v == refused || slices.Index(verdicts, v) < slices.Index(verdicts, best.verdict) ||
 			v == incomplete && best.verdict == survived {

@@ -22,6 +22,11 @@ func subjects() (kept []*subject, err error) {
 	if err != nil {
 		return nil, err
 	}
+	fused, err := products()
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, fused...)
 	for _, world := range []int{3, 2} {
 		more, err := collectives(world)
 		if err != nil {
@@ -46,11 +51,15 @@ type candidate struct {
 	*mutate.Mutant
 }
 
-// isSampled picks a tenth of the mutants, the same ones each time.
-func (c candidate) isSampled() bool {
+// isWanted picks mutants, the same ones each time: those of the subject's share, and without GPURUN_MUTANTS a tenth.
+func (c candidate) isWanted() bool {
 	h := fnv.New32a()
 	fmt.Fprint(h, c.module, c.entry, c.Mutant)
-	return h.Sum32()%10 == 0
+	one := uint32(max(c.share, 1))
+	if !all() {
+		one *= 10
+	}
+	return h.Sum32()%one == 0
 }
 
 // candidates makes the mutants of all subjects, or of a tenth.
@@ -61,7 +70,7 @@ func candidates(list []*subject) (some []candidate, err error) {
 			return nil, err
 		}
 		for _, m := range mutants {
-			if c := (candidate{s, m}); all() || c.isSampled() {
+			if c := (candidate{s, m}); c.isWanted() {
 				some = append(some, c)
 			}
 		}

@@ -72,16 +72,26 @@ func page(results []result, explanations []*explanation, pending []*subject) str
 		total[r.verdict]++
 	}
 	var b strings.Builder
-	n := made(total)
+	n, equivalent := made(total), 0
+	for _, e := range explanations {
+		if e.Verdict == survived && !e.Missed {
+			equivalent += len(e.found)
+		}
+	}
 	fmt.Fprintf(&b, introduction, n, total[killed], percent(total[killed], n), total[otherCause], total[wrongResult],
-		total[survived], total[incomplete], percent(total[killed], n-total[survived]))
+		total[survived], equivalent, total[incomplete], percent(total[killed], n-equivalent))
 	b.WriteString("\n## By class\n\n" + byClass.markdown("class"))
 	b.WriteString("\n## By kernel\n\n" + byKernel.markdown("kernel"))
-	b.WriteString("\n## What is not killed with the right cause\n\n| verdict | class | mutants | kernels | line | why |\n" +
+	b.WriteString("\n## What is not killed with the right cause\n\n" +
+		"| verdict | class | mutants | kernels | line | why |\n" +
 		"|---|---|---:|---|---|---|\n")
 	for _, e := range explanations {
 		if len(e.found) > 0 {
-			fmt.Fprintf(&b, "| %s | %s | %d | %s | `%s` | %s |\n", e.Verdict, e.Class, len(e.found), kernelsIn(e.found),
+			word := string(e.Verdict)
+			if e.Verdict == survived {
+				word = map[bool]string{false: "equivalent", true: "missed"}[e.Missed]
+			}
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | `%s` | %s |\n", word, e.Class, len(e.found), kernelsIn(e.found),
 				cell(e.found[0].Was), e.Why)
 		}
 	}
@@ -126,16 +136,16 @@ func kernelsIn(list []result) string {
 
 const introduction = `# What gpurun check finds of planted mistakes
 
-Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization, one at a time, in the PTX of the kernels
-that ship and of the examples. The race checker then runs each mutant under up to 6 random schedules. This page is
-written by
+Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization, one at a time, in the PTX of the
+kernels that ship and of the examples. The race checker then runs each mutant under up to 4 random schedules, by what PTX
+promises (--model ptx). This page is written by
 
     GPURUN_MUTANTS=all go test -timeout 30m ./kernels/mutants -update
 
 Calls get to %d mistakes. Of these %d (%s) are killed: a finding has the right cause and names the lines or the
 commands that took part. %d have a finding that does not say what the mistake is. %d only give a wrong result, or a
-wait without an end. %d survive, and %d need what the checker does not model. Without the survivors, which are
-explained below, %s are killed.
+wait without an end. %d survive, of which %d are equivalent: the table below says why. %d need what the checker does
+not model. Without the equivalent ones, %s are killed. Of fused products, one mutant in 40 is run.
 
 - made: the mutants whose line some call gets to. Of the others, most are in code that runs when a wait has timed out.
 - other cause: a finding, but not of the cause or the line that the class demands.

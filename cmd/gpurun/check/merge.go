@@ -31,7 +31,8 @@ type merge struct {
 type merged struct {
 	engine.Found
 	request request
-	name    string // of the first case
+	planned plannedCase // the first that has it, and its name
+	name    string
 }
 
 func newMerge(p *Plan, a *program.Invocation) *merge {
@@ -48,12 +49,13 @@ func newMerge(p *Plan, a *program.Invocation) *merge {
 // add adds what an exploration of a case has found.
 func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Duration) {
 	r := &m.result.Cases[number]
+	r.Complete = e.Complete && (r.Complete || r.Schedules == 0)
 	r.Schedules += e.Coverage.Schedules
 	r.Behaviours += e.Behaviours
 	r.Pairs, r.BothOrders = max(r.Pairs, e.Pairs), max(r.BothOrders, e.BothOrders)
 	r.Seconds += took.Seconds()
 	incomplete := e.Incomplete
-	if e.Err != nil {
+	if e.Err != nil && !explains(e.Findings) {
 		incomplete = append(slices.Clone(incomplete), reason(e.Err))
 	}
 	for _, text := range incomplete {
@@ -64,6 +66,15 @@ func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Dur
 		at := m.find(f, c, r.Name())
 		r.Findings = appendOnce(r.Findings, at)
 	}
+}
+
+// explains reports whether findings say why a task failed.
+func explains(all []engine.Found) bool {
+	return slices.ContainsFunc(all, func(f engine.Found) bool {
+		return slices.Contains([]engine.Kind{
+			engine.Deadlock, engine.OutOfBounds, engine.Misaligned, engine.Freed, engine.BarrierDivergence,
+		}, f.Kind)
+	})
 }
 
 // reason is why a task failed, in one line.
@@ -83,7 +94,7 @@ func (m *merge) find(f engine.Found, c plannedCase, name string) (at int) {
 	if !ok {
 		at = len(m.found)
 		m.known[key] = at
-		m.found = append(m.found, merged{Found: f, request: c.command, name: name})
+		m.found = append(m.found, merged{Found: f, request: c.command, planned: c, name: name})
 		return at
 	}
 	m.found[at].Count += f.Count
@@ -123,14 +134,17 @@ func (m *merge) report() checkreport.Report {
 
 // verdict is what the findings amount to, and the exit code.
 func verdict(r checkreport.Report) (string, int) {
-	deadlocks := 0
+	deadlocks, mistakes := 0, 0
 	for _, f := range r.Findings {
-		if f.Kind == string(deadlock) {
+		switch {
+		case f.Kind == string(engine.Deadlock):
 			deadlocks++
+		case !f.Note:
+			mistakes++
 		}
 	}
 	switch {
-	case len(r.Findings) > deadlocks:
+	case mistakes > 0:
 		return checkreport.Findings, exit.WrongData
 	case deadlocks > 0:
 		return checkreport.Deadlock, exit.Timeout
@@ -140,10 +154,9 @@ func verdict(r checkreport.Report) (string, int) {
 	return checkreport.Clean, exit.OK
 }
 
-const deadlock engine.Kind = "deadlock"
-
 // describe is a finding for the report, with paths relative to the working directory.
 func (m *merge) describe(f merged) checkreport.Finding {
+	f.Sides = slices.Clone(f.Sides) // a replay knows the paths as they were
 	for i := range f.Sides {
 		shorten(&f.Sides[i])
 	}
@@ -155,10 +168,12 @@ func (m *merge) describe(f merged) checkreport.Finding {
 		out.Sides = append(out.Sides, side(s))
 	}
 	if f.Flag != nil {
-		for i := range f.Flag {
-			shorten(&f.Flag[i])
-			out.Flag = append(out.Flag, side(f.Flag[i]))
+		flag := *f.Flag
+		for i := range flag {
+			shorten(&flag[i])
+			out.Flag = append(out.Flag, side(flag[i]))
 		}
+		f.Flag = &flag
 	}
 	out.Text = strings.Split(strings.TrimSuffix(f.Finding.String(), "\n"), "\n")
 	if f.Schedule != nil {

@@ -4,13 +4,18 @@
 //
 //	options    the flags
 //	plan       which cases there are: algorithms, types, numbers of ranks
+//	products   cases of products of matrices; productoptions and productfiles: their flags and kernel files
 //	files      cases of kernel files
+//	machine    compute capabilities of the devices
 //	run        one exploration after the other
 //	merge      findings of all cases, each once
 //	suppress   the file of findings that are accepted
 //	replay     one schedule again
+//	litmus     litmus tests of the memory model, which need no algorithm
 //	progress   how far it is, on stderr
 //	write      the files of the results
+//	save       the files of the schedules
+//	timeline   the picture of the first finding
 package check
 
 import (
@@ -33,18 +38,22 @@ import (
 
 // Options are the flags.
 type Options struct {
-	ranks, sizes, strategy, algo, dtype, op string
-	minutes                                 float64
+	ranks, sizes, strategy, algo, dtype, op, model, arch string
+	minutes                                              float64
 
-	Launches, Schedules, Blocks, Root int
-	Seed                              uint64
-	Unaligned                         bool
-	JSON, SARIF, JUnit, Suppressions  string
-	Replay, Save                      string
+	Launches, Schedules, Blocks, Root, Resident int
+	Seed                                        uint64
+	Unaligned                                   bool
+	JSON, SARIF, JUnit, Suppressions            string
+	Replay, Save, Timeline                      string
+
+	Litmus   LitmusOptions
+	Products ProductOptions
 
 	Ranks      []int
 	Sizes      []int64 // bytes of the larger of a rank's buffers
 	Strategies []engine.Strategy
+	Arches     []arch // none: usualArch, or archOfProduct
 	Algorithms []string
 	DTypes     []collective.DType // none: float, or those of a kernel file
 	Ops        []collective.Op    // likewise
@@ -59,14 +68,18 @@ const (
 	mostMinutes   = 31 * 24 * 60
 )
 
-// fewSchedules is how many schedules a case has when everything is checked, and usualSchedules when one collective is.
+// fewSchedules is how many schedules a case has when everything is checked, and usualSchedules when one collective is:
+// so many that gpurun check allreduce takes less than a minute on two cores.
 const (
-	fewSchedules   = 8
-	usualSchedules = 64
+	fewSchedules   = 4
+	usualSchedules = 24
 )
 
-// defaultSizes are in bytes: an odd number of floats, an even number, and more than one block takes at a time.
-const defaultSizes = "1004,4K,24580"
+// The models.
+const hardwareModel, ptxModel = "hardware", "ptx"
+
+// defaultSizes are in bytes: an odd number of floats, an even number, and more than a grid of two blocks takes at once.
+const defaultSizes = "1004,4K,16404"
 
 // Add adds the flags.
 func (o *Options) Add(f *pflag.FlagSet) {
@@ -80,7 +93,14 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
 		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")
-	f.IntVar(&o.Blocks, "max-blocks", 2, "limit every grid to this number of `blocks`")
+	f.StringVar(&o.model, "model", hardwareModel, "memory model, `hardware|ptx`: what current GPUs do, or what PTX "+
+		"promises; what ptx alone forbids is a note")
+	f.IntVar(&o.Resident, "resident", 0, "`number` of blocks of a grid that run at once; the others begin when blocks "+
+		"end (default: all)")
+	f.IntVar(&o.Blocks, "max-blocks", 2, fmt.Sprintf("limit every grid to this number of `blocks` (default of products %d)",
+		blocksOfProducts))
+	f.StringVar(&o.arch, "sim-arch", "", "comma-separated compute `capabilities` of the devices: "+
+		strings.Join(settings.SimArches(), ", ")+" (default 10.0, and of products 8.0,9.0)")
 	f.StringVar(&o.algo, "algo", "",
 		"comma-separated `algorithms`, or paths of kernel files; default: all of gpurun's own")
 	f.StringVarP(&o.dtype, "datatype", "d", "",
@@ -93,24 +113,35 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.SARIF, "sarif", "", "write the findings as SARIF 2.1.0 to this `file`, for code scanning")
 	f.StringVar(&o.JUnit, "junit", "", "write the results as JUnit XML to this `file`")
 	f.StringVar(&o.Suppressions, "suppressions", "", "TOML `file` with findings that are accepted, each with its reason")
+	f.StringVar(&o.Timeline, "timeline", "", "draw the last events before the first finding into this SVG `file`")
 	f.StringVar(&o.Replay, "replay", "", "run the schedule of this `file` again, and nothing else")
 	f.StringVar(&o.Save, "save", ".", "`folder` for the schedules of findings; empty: they are not written")
 	flags.AddCompile(f)
+	o.Products.add(f)
+	o.Litmus.add(f)
 }
 
 // withReplay are the flags that mean something beside --replay: what is run is in its file.
-var withReplay = []string{"replay", "json", "sarif", "junit", "suppressions", "compile"}
+var withReplay = []string{"replay", "json", "sarif", "junit", "suppressions", "timeline", "compile"}
+
+// onlyWith is an error that gives a reason if a flag was given that is not among some.
+func onlyWith(f *pflag.FlagSet, allowed []string, reason string) (err error) {
+	f.Visit(func(x *pflag.Flag) {
+		if err == nil && !slices.Contains(allowed, x.Name) {
+			err = exit.Usagef("--%s: %s", x.Name, reason)
+		}
+	})
+	return err
+}
 
 // Read checks the flags.
-func (o *Options) Read(f *pflag.FlagSet) (err error) {
+func (o *Options) Read(f *pflag.FlagSet) error {
 	o.changed, o.compile = f.Changed, flags.MayCompile(f)
 	if o.changed("replay") {
-		f.Visit(func(x *pflag.Flag) {
-			if err == nil && !slices.Contains(withReplay, x.Name) {
-				err = exit.Usagef("--%s: with --replay, the file says what runs", x.Name)
-			}
-		})
-		return err
+		return onlyWith(f, withReplay, "with --replay, the file says what runs")
+	}
+	if o.Litmus.changed(f) {
+		return o.Litmus.read(f)
 	}
 	fewest := 0 // stands for the default
 	if o.changed("schedules") {
@@ -125,6 +156,7 @@ func (o *Options) Read(f *pflag.FlagSet) (err error) {
 		{"schedules", o.Schedules, fewest, mostSchedules},
 		{"max-blocks", o.Blocks, 1, collective.MaxBlocks},
 		{"root", o.Root, 0, collective.MaxRanks - 1},
+		{"resident", o.Resident, 0, collective.MaxBlocks},
 	} {
 		if n.value < n.least || n.value > n.most {
 			return exit.Usagef("--%s: %d is not between %d and %d", n.flag, n.value, n.least, n.most)
@@ -133,7 +165,10 @@ func (o *Options) Read(f *pflag.FlagSet) (err error) {
 	if !(o.minutes >= 0 && o.minutes <= mostMinutes) {
 		return exit.Usagef("--minutes: %v is not between 0 and %d", o.minutes, mostMinutes)
 	}
-	return errors.Join(o.readRanks(), o.readSizes(), o.readStrategies(), o.readCalls())
+	if !slices.Contains([]string{hardwareModel, ptxModel}, o.model) {
+		return exit.Usagef("--model: %w", suggest.Unknown("model", o.model, []string{hardwareModel, ptxModel}))
+	}
+	return errors.Join(o.readRanks(), o.readSizes(), o.readStrategies(), o.readCalls(), o.readArches(), o.Products.read())
 }
 
 // Duration is how long further schedules run.

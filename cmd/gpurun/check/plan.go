@@ -14,6 +14,7 @@ import (
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/matmul"
 )
 
 // Plan is what a check runs.
@@ -24,9 +25,12 @@ type Plan struct {
 	suppressions *suppressions
 }
 
-// plannedCase is an algorithm among so many ranks.
+// plannedCase is an algorithm among so many ranks, on devices of a compute capability.
 type plannedCase struct {
 	calls   checktask.Calls
+	product *checktask.Products // in place of calls; nil: there are calls
+	on      arch
+	variant string
 	world   int
 	command request
 }
@@ -39,16 +43,21 @@ type request struct {
 	Op         string  `json:"op"`
 	Root       int     `json:"root"`
 	InPlace    bool    `json:"in_place"`
+	Early      bool    `json:"early"`
+	Replayed   bool    `json:"replayed"`
 	Counts     []int64 `json:"counts"`
 	Launches   int     `json:"launches"`
 	MaxBlocks  int     `json:"max_blocks"`
 	Seed       uint64  `json:"seed"` // of the inputs
+	Model      string  `json:"model"`
+	Resident   int     `json:"resident"`
+	Arch       string  `json:"compute_capability,omitempty"` // "" is 10.0
+	// Matrices are M, N and K of products, which have no counts.
+	Matrices [][3]int64 `json:"matrices,omitempty"`
 }
 
-// device is what calls run on: see check.Config.
-const computeCapability = 100
-
-// NewPlan finds out what is to be checked: the words are collectives, kernel files, or nothing, which is everything.
+// NewPlan finds out what is to be checked: the words are collectives, products, kernel files, or nothing, which is
+// everything.
 func NewPlan(ctx context.Context, o *Options, words []string, notify func(string)) (*Plan, error) {
 	p := &Plan{options: o, schedules: cmp.Or(o.Schedules, usualSchedules)}
 	var err error
@@ -59,6 +68,11 @@ func NewPlan(ctx context.Context, o *Options, words []string, notify func(string
 		p.schedules = cmp.Or(o.Schedules, fewSchedules)
 		for _, c := range kernels.Collectives() {
 			if err := p.addOwn(c, nil); err != nil {
+				return nil, err
+			}
+		}
+		for _, what := range matmul.Operations() {
+			if err := p.addProducts(what, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -81,16 +95,23 @@ func NewPlan(ctx context.Context, o *Options, words []string, notify func(string
 	return p, p.check()
 }
 
-// add adds the cases of a word: a collective, with some of its algorithms, or a kernel file.
+// add adds the cases of a word: a collective or a product, with some of its algorithms, or a kernel file.
 func (p *Plan) add(ctx context.Context, word string, algorithms []string, notify func(string)) error {
 	if kernelfile.IsPath(word) {
 		return p.addFile(ctx, word, "", notify)
 	}
 	c, ok := kernels.Find(word)
-	if !ok {
+	what, isProduct := matmul.Find(word)
+	var name, why string
+	switch {
+	case ok:
+		name, why = c.Name, p.inapplicable(c)
+	case isProduct:
+		name, why = what.Name, p.options.unsuitable(what)
+	default:
 		return unknown(word)
 	}
-	if why := p.inapplicable(c); why != "" {
+	if why != "" {
 		return exit.Usagef("%s", why)
 	}
 	var own []string
@@ -99,13 +120,16 @@ func (p *Plan) add(ctx context.Context, word string, algorithms []string, notify
 		case !kernelfile.IsPath(a):
 			own = append(own, a)
 		default:
-			if err := p.addFile(ctx, a, c.Name, notify); err != nil {
+			if err := p.addFile(ctx, a, name, notify); err != nil {
 				return err
 			}
 		}
 	}
 	if len(algorithms) > 0 && len(own) == 0 {
 		return nil
+	}
+	if isProduct {
+		return p.addProducts(what, own)
 	}
 	return p.addOwn(c, own)
 }
@@ -120,6 +144,8 @@ func (p *Plan) inapplicable(c *collective.Collective) string {
 		return c.Name + " takes no --root: it has no root"
 	case c.Shape.Empty && (o.changed("datatype") || o.changed("sizes") || o.changed("unaligned")):
 		return c.Name + " takes no --datatype, --sizes or --unaligned: it moves no data"
+	case o.changed("m") || o.changed("n") || o.changed("k"):
+		return c.Name + " takes no -m, -n or -k: it is no product of matrices"
 	}
 	return ""
 }
@@ -169,11 +195,13 @@ func (p *Plan) addCases(c *collective.Collective, a *collective.Algorithm, world
 	case len(ops) == 0:
 		ops = []collective.Op{collective.Sum}
 	}
-	for _, d := range types {
-		for _, op := range ops {
-			err := p.addCase(c.Shape, a, d, op, world)
-			if err != nil && named {
-				return &exit.UsageError{Err: err}
+	for _, on := range p.options.arches() {
+		for _, d := range types {
+			for _, op := range ops {
+				err := p.addCase(c.Shape, a, d, op, on, world)
+				if err != nil && named {
+					return &exit.UsageError{Err: err}
+				}
 			}
 		}
 	}
@@ -182,7 +210,7 @@ func (p *Plan) addCases(c *collective.Collective, a *collective.Algorithm, world
 
 // addCase adds a case, or returns why the algorithm cannot do it.
 func (p *Plan) addCase(shape collective.Shape, a *collective.Algorithm, d collective.DType, op collective.Op,
-	world int,
+	on arch, world int,
 ) error {
 	o := p.options
 	k := checktask.Calls{
@@ -191,19 +219,19 @@ func (p *Plan) addCase(shape collective.Shape, a *collective.Algorithm, d collec
 	if o.Root >= world {
 		return fmt.Errorf("--root: there is no rank %d among %d", o.Root, world)
 	}
-	if _, ok := a.Find(d, op, collective.NoEpilogue, world, computeCapability); !ok {
+	if _, ok := a.Find(d, op, collective.NoEpilogue, world, on.sm()); !ok {
 		if err := a.Check(collective.Call{DType: d, Op: op}, world); err != nil {
 			return err
 		}
-		return fmt.Errorf("%s %s has no kernel for devices of compute capability 10.0", a.Collective, a.Name)
+		return fmt.Errorf("%s %s has no kernel for devices of compute capability %v", a.Collective, a.Name, on)
 	}
 	var err error
 	if k.Counts, err = k.CountsFor(o.Sizes, world, o.Unaligned); err != nil {
 		return err
 	}
-	p.cases = append(p.cases, plannedCase{calls: k, world: world, command: request{
+	p.cases = append(p.cases, plannedCase{calls: k, variant: "out of place", world: world, on: on, command: request{
 		Collective: a.Collective, Algorithm: a.Name, DType: d.Name, Op: string(op), Root: o.Root, Counts: k.Counts,
-		Launches: k.Launches, MaxBlocks: k.MaxBlocks, Seed: k.Seed,
+		Launches: k.Launches, MaxBlocks: k.MaxBlocks, Seed: k.Seed, Model: o.model, Resident: o.Resident, Arch: on.String(),
 	}})
 	return nil
 }
@@ -216,24 +244,65 @@ func (p *Plan) check() error {
 	return nil
 }
 
-// places are whether the case is called out of place, and in place.
-func (c plannedCase) places() []bool {
-	_, _, _, ok := c.calls.Shape.InPlace(0)
-	if !ok || c.calls.Algorithm.Needs.SeparateOutput {
-		return []bool{false}
+// variants are the ways in which a case makes its calls; schedules are split among them.
+func (c plannedCase) variants() []plannedCase {
+	if c.product != nil {
+		return c.productVariants()
 	}
-	return []bool{false, true}
+	a := c.calls.Algorithm
+	_, _, _, inPlace := c.calls.Shape.InPlace(0)
+	all := []plannedCase{c}
+	add := func(name string, change func(*plannedCase)) {
+		v := c
+		v.variant = name
+		change(&v)
+		v.command.InPlace, v.command.Early, v.command.Replayed = v.calls.InPlace, v.calls.Early, v.calls.Replayed
+		v.command.Launches = v.calls.Launches
+		all = append(all, v)
+	}
+	if inPlace && !a.Needs.SeparateOutput {
+		add("in place", func(v *plannedCase) { v.calls.InPlace = true })
+	}
+	if a.File == "" && a.HasPDL(c.calls.Call(0)) {
+		add("early launch", func(v *plannedCase) { v.calls.Early = true })
+	}
+	if !a.Needs.FreshArguments {
+		add("graph", func(v *plannedCase) { v.calls.Replayed, v.calls.Launches = true, 1 })
+	}
+	return all
+}
+
+// task is what a rank does.
+func (c plannedCase) task(r *engine.Rank) error {
+	if c.product != nil {
+		return c.product.Task(r)
+	}
+	return c.calls.Task(r)
 }
 
 // config is the machine of a case.
-func (c plannedCase) config() engine.Config { return engine.Config{Ranks: c.world, Processes: true} }
+func (c plannedCase) config() engine.Config {
+	cfg := engine.Config{
+		Ranks: c.world, Processes: true, Resident: c.command.Resident, Major: c.on.major, Minor: c.on.minor,
+	}
+	if c.command.Model == ptxModel {
+		cfg.Model = engine.ModelPTX
+	}
+	return cfg
+}
 
 // report is what the report says about the case before it has run.
 func (c plannedCase) report() checkreport.Case {
+	if c.product != nil {
+		return c.productReport()
+	}
 	k := c.calls
 	r := checkreport.Case{
 		Collective: k.Algorithm.Collective, Algorithm: k.Algorithm.Name, Ranks: c.world, DType: k.DType.Name,
-		Op: string(k.Op), Launches: k.Launches, InPlace: len(c.places()) > 1,
+		Op: string(k.Op), Launches: k.Launches, Arch: c.on.String(),
+	}
+	for _, v := range c.variants() {
+		r.Variants = append(r.Variants, v.variant)
 	}
 	for _, n := range k.Counts {
 		r.Sizes = append(r.Sizes, n*int64(k.DType.Size))
@@ -248,6 +317,9 @@ func unknown(word string) error {
 	var names []string
 	for _, c := range kernels.Collectives() {
 		names = append(names, c.Name)
+	}
+	for _, what := range matmul.Operations() {
+		names = append(names, what.Name)
 	}
 	return &exit.UsageError{Err: suggest.Unknown("collective", word, names)}
 }

@@ -47,7 +47,7 @@ func (p *progress) interval() time.Duration {
 }
 
 // of shows the coverage of a case.
-func (p *progress) of(number int, c plannedCase, m *merge) func(engine.Coverage) {
+func (p *progress) of(number int, m *merge) func(engine.Coverage) {
 	name := m.result.Cases[number].Name()
 	return func(cover engine.Coverage) {
 		now := time.Now()

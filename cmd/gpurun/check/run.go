@@ -26,33 +26,31 @@ func (p *Plan) Run(ctx context.Context, a *program.Invocation) (checkreport.Repo
 		}
 	}
 	progress.clear()
-	return m.report(), nil
+	return m.report(), m.drawTimeline(p.options.Timeline)
 }
 
-// explore explores a case: half of its schedules out of place, and the others in place.
+// explore explores a case: its variants share the schedules.
 func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase, round uint64,
 	progress *progress,
 ) error {
-	places := c.places()
-	for i, inPlace := range places {
-		k := c.calls
-		k.InPlace = inPlace
+	variants := c.variants()
+	for i, v := range variants {
 		e := engine.Exploration{
-			Strategies: p.options.Strategies, Seed: p.options.Seed + round, ShrinkRuns: max(min(shrinkRuns, m.shrinkLeft), 0),
-			Schedules: (p.schedules + len(places) - 1 - i) / len(places),
-			Progress:  progress.of(number, c, m),
+			Strategies: p.options.Strategies, Seed: p.options.Seed + round,
+			ShrinkRuns: max(min(shrinkRuns, m.shrinkLeft), 0),
+			Schedules:  (p.schedules + len(variants) - 1 - i) / len(variants),
+			Progress:   progress.of(number, m),
 		}
 		if e.Schedules == 0 {
 			continue
 		}
 		begun := time.Now()
-		found, err := explore(ctx, c.config(), e, k.Task)
+		found, err := explore(ctx, v.config(), e, v.task)
 		if err != nil {
 			return err
 		}
-		c.command.InPlace = inPlace
 		m.shrinkLeft -= len(found.Findings) * e.ShrinkRuns
-		m.add(number, c, found, time.Since(begun))
+		m.add(number, v, found, time.Since(begun))
 		progress.done += found.Coverage.Schedules
 	}
 	return nil

@@ -19,10 +19,10 @@ const Title = "gpurun check"
 // Show runs the plan, prints the results, and writes the files. The error has the exit code.
 func Show(ctx context.Context, a *program.Invocation, p *Plan) error {
 	r, err := p.Run(ctx, a)
-	if err != nil {
+	if err != nil && len(r.Cases) == 0 {
 		return err
 	}
-	return p.options.conclude(a, r)
+	return errors.Join(p.options.conclude(a, r), err)
 }
 
 // conclude prints a report and writes its files.

@@ -55,9 +55,16 @@ type Case struct {
 	DType      string  `json:"dtype"`
 	Op         string  `json:"op"`
 	Sizes      []int64 `json:"sizes"` // bytes of a part
-	Launches   int     `json:"launches"`
-	InPlace    bool    `json:"in_place"` // it was called in place, too
-	Schedules  int     `json:"schedules"`
+	// Matrices are M x N x K of products, which have no sizes.
+	Matrices []string `json:"matrices,omitempty"`
+	Launches int      `json:"launches"`
+	Arch     string   `json:"compute_capability"` // of the devices
+	Product  bool     `json:"-"`                  // the name tells the compute capability
+	// Variants are the ways of the calls: out of place, in place, early launch (PDL), and graph.
+	Variants  []string `json:"variants"`
+	Schedules int      `json:"schedules"`
+	// Complete: the schedules were all that differ in the order of strong accesses, by the strategy exhaustive.
+	Complete bool `json:"complete"`
 	// Behaviours counts the different orders of strong accesses that were seen.
 	Behaviours int `json:"behaviours"`
 	// Pairs of instructions accessed the same bytes, one of them writing, and BothOrders of them in both orders.
@@ -76,6 +83,9 @@ func (c Case) Name() string {
 	}
 	if c.Op != "" && c.Op != "none" {
 		name += " " + c.Op
+	}
+	if c.Product {
+		name += " on " + c.Arch
 	}
 	return fmt.Sprintf("%s, %d ranks", name, c.Ranks)
 }
@@ -182,6 +192,7 @@ func (r Report) withLists() Report {
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		c.Sizes, c.Findings, c.Incomplete = some(c.Sizes), some(c.Findings), some(c.Incomplete)
+		c.Variants = some(c.Variants)
 	}
 	for i := range r.Findings {
 		r.Findings[i].Sides, r.Findings[i].Flag = some(r.Findings[i].Sides), some(r.Findings[i].Flag)

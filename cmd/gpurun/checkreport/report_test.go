@@ -108,8 +108,8 @@ func TestSARIFLocations(t *testing.T) {
 	if p := race.Related[0].Physical; p.Artifact.URI != "src/ping%20it.cu" || p.Region.StartLine != 11 {
 		t.Errorf("%+v", p)
 	}
-	if flows := race.CodeFlows[0].ThreadFlows; len(flows) != 2 || flows[0].ID != "rank 1" || len(flows[0].Locations) != 2 ||
-		flows[1].Locations[1].Order != 4 {
+	if flows := race.CodeFlows[0].ThreadFlows; len(flows) != 2 || flows[0].ID != "rank 1" ||
+		len(flows[0].Locations) != 2 || flows[1].Locations[1].Order != 4 {
 		t.Errorf("%+v", flows)
 	}
 	if wrong := results[1]; wrong.Locations[0].Physical != nil || wrong.RuleIndex != 1 || len(wrong.CodeFlows) > 0 {
@@ -184,6 +184,14 @@ func TestText(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+	clean := Report{Verdict: Clean, Cases: []Case{{Ranks: 2, Complete: true}, {Ranks: 3}}}
+	if got := clean.Summary(); !strings.HasSuffix(got, "; not a proof") {
+		t.Error(got)
+	}
+	clean.Cases[1].Complete = true
+	if got := clean.Summary(); !strings.HasSuffix(got, "; every order of strong accesses") {
+		t.Error(got)
 	}
 	for ranks, want := range map[string]string{
 		"": "no ranks", "1": "1 rank", "2": "2 ranks", "2 3": "2 and 3 ranks", "2 3 4": "2, 3 and 4 ranks",

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"fmt"
 
 	"gpurun/cudart"
@@ -33,6 +32,9 @@ func (s *stream) transfer(kind race.Kind, command string, at cudart.DevicePtr, n
 		}
 		op := &race.Operation{Kind: kind, Bytes: size, Site: command}
 		s.device.run.detector.Access(s.thread, &s.device.run.memory.shadow, op, []uint64{addr}, elements)
+		if kind == race.Write {
+			s.device.run.signals.command(addr, size*uint64(elements))
+		}
 		addr += size * uint64(elements)
 	}
 	s.device.run.trace.mix(uint64(kind), uint64(at), uint64(n))
@@ -66,10 +68,31 @@ func (s *stream) Fill(dst cudart.DevicePtr, value byte, n int64) error {
 		if err != nil {
 			return fmt.Errorf("filling: %w", err)
 		}
+		on.fill(to, uint64(dst), value)
 		on.transfer(race.Write, "fill", dst, len(to))
-		copy(to, bytes.Repeat([]byte{value}, len(to)))
 		return nil
 	})
+}
+
+// fill writes a value everywhere, but no zeros to memory that nobody has touched: large areas of flags are often
+// cleared.
+func (s *stream) fill(to []byte, addr uint64, value byte) {
+	const piece = 1 << 16
+	m := &s.device.run.memory
+	for len(to) > 0 {
+		n := min(len(to), piece)
+		if r := m.find(addr); value != 0 || r == nil || r.host || !m.shadow.Untouched(addr, uint64(n)) ||
+			len(s.device.run.incomplete) > 0 {
+			fillBytes(to[:n], value)
+		}
+		to, addr = to[n:], addr+uint64(n)
+	}
+}
+
+func fillBytes(to []byte, value byte) {
+	for i := range to {
+		to[i] = value
+	}
 }
 
 // Upload copies behind the work enqueued so far, and waits for that.

@@ -4,28 +4,48 @@
 // The files:
 //
 //	checker, rank      the entry: a task for each rank, run once for each seed
-//	explore         many schedules of one task, and what they found together
-//	strategy        ways to choose a schedule
-//	schedulefile    a schedule that can run again
+//	explore*, shrink   many schedules of one task, and what they found together
+//	behaviour          what tells schedules apart
+//	strategy*          ways to choose a schedule: random, PCT, late, bounded preemption, and one that is replayed
+//	exhaustive*        all schedules of a small task
+//	schedulefile       a schedule that can run again, and decisions, of which it is made
 //	schedule, host     who runs next; the host code of a rank is a coroutine
+//	actor, kernel      what is chosen: hosts, streams, and the warps of kernels
 //	device, module     cudart.Device on one address space for all ranks
 //	stream, command    queues of work: copies and fills
 //	event, value       marks of streams; WriteValue and WaitValue
 //	capture, graph     recorded work, and its replays
 //	launch, grids      kernels, and those that run at once by programmatic dependent launch
+//	tensormap, multicast  maps for tensor copies, and addresses that stand for the memory of all ranks
+//	retired            places of warps that have ended, in the clocks
 //	observer*, prior   what the warps of a grid do, told to package race
 //	memory, bounds     allocations, names for people, and accesses that belong to no buffer
 //	life, faults       accesses before the begin or after the end of memory, and misaligned ones
 //	uninitialized      reads of what nobody wrote
-//	report, text, notes       what was found, and how it reads
+//	notes              findings about single accesses
+//	deadlock, poll     when nothing can go on
+//	waitgraph*         who waits for whom then, and why
+//	divergence         barriers that are never complete
+//	signal*            words by which threads signal: stale flags and lost signals
+//	doer               warps and launches, as these analyses name them
+//	result             results that depend on the schedule
+//	model, torn        what PTX promises and what GPUs do; vectors that may be torn
+//	group              findings that one mistake explains
+//	report*, text*, notes     what was found, and how it reads
 //
 // # Model
 //
-// Exactly one thing happens at any time: the host code of one rank runs until it waits, or one command of a stream
-// makes a step. A step of a kernel gives each resident warp a turn of random length, in random order
-// ([exec.Config.Turns]). The scheduler chooses among all hosts and streams that are not waiting, by the seed. Nothing
-// depends on the machine or on time: [Report.Trace], a digest of all decisions and of all observed accesses, is the
-// same for each run of the same task with the same seed.
+// Exactly one thing happens at any time: the host code of one rank runs until it waits, a stream makes a step, or a
+// warp has a turn of some instructions. A [Strategy] chooses among all that do not wait. A warp that polls waits until
+// a word that it watches has changed. When all wait, those who poll have a turn, and their clock goes on in time.
+//
+// Nothing depends on the machine or on time: [Report.Trace], a digest of all decisions and of all observed accesses, is
+// the same for each run of the same task with the same strategy and seed. [Report.Schedule] lists the decisions, and
+// [Checker.Replay] makes them again: it has the same trace, or reports [ErrOtherRun].
+//
+// [Explore] runs many schedules, joins their findings, and shrinks the schedules that show them. [Exhaustive] runs all
+// schedules that differ in the order of strong accesses to a word; when [Coverage].Complete, there is no other finding
+// within this model. A load that polls in vain is no step there, and waits with a deadline are not followed beyond it.
 //
 // Memory is in order: a store is visible when it is executed. What the memory model of PTX allows beyond that is
 // judged by the order of the accesses, in package race, and not shown by wrong values.
@@ -42,29 +62,38 @@
 // the cluster: the begin and the end of a block count as writes to all of its shared memory. So do the free of an
 // allocation and, with [Config.Processes], the end of the rank that owns it: accesses of peers have to happen before.
 //
+// An asynchronous access, as a bulk copy, begins where it is issued, and ends where a thread has waited for it: by its
+// group, or by the mbarrier that it completes. The end of a grid waits for all copies. The arrivals at an mbarrier in a
+// phase happen before what is behind a wait for that phase.
+//
 // An access has to lie within one buffer: a range with a name, or what of an allocation has none. What follows a named
 // range up to the next multiple of 256 bytes belongs to no buffer.
 //
 // # Clocks
 //
 // Each warp, each stream and each host is a thread of package race, whose documentation describes the clocks.
-// The clock that kernels read advances by a fixed amount each step, and faster while every warp polls, so that waits
-// with a deadline end.
+// The clock that kernels read advances by a fixed amount each step. While every warp polls it stands still, until that
+// is a deadlock or has lasted long. So a wait with a deadline ends in the finding, and not by its deadline.
 //
 // # Limits
 //
-// An instruction that is not modeled is executed and listed in [Report.Incomplete]: asynchronous and bulk copies,
-// mbarriers, proxy fences, .nc loads, multimem, wgmma, ldmatrix and wmma. Calls that are not modeled fail
-// with cudart.ErrNotSupported and are listed as well: tensor maps, and kernels that call malloc. A run that needs more
-// steps than its budget, in which nothing can go on, or of which a task fails, is incomplete, too.
+// An instruction that is not modeled is executed and listed in [Report.Incomplete]: those on tensor maps in memory, and
+// discard. Calls that are not modeled fail with cudart.ErrNotSupported and are listed as well: kernels that call
+// malloc. A run that needs more steps than its budget, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
 //   - accesses of host code to host memory, and to what it uploads or downloads
 //   - an access to freed memory of which the detector keeps nothing, since a later one has taken its place
 //   - uninitialized bytes that a copy reads; what it writes counts as written
-//   - mistakes that are no data race: strong accesses to the same word in an order that the kernel does not expect,
-//     such as a packet that is cleared after the next one has come
+//   - strong accesses to the same word in an order that the kernel does not expect, other than stale flags and lost
+//     signals, such as a packet that is cleared after the next one has come
+//   - a loop that polls by weak loads: the run ends with its budget
+//   - a wait of which the code behind the load does not show with what the value is compared, for stale flags and torn
+//     vectors
+//   - the reading of a tensor map by the copies that name it
+//   - the scopes of mbarrier instructions
 //   - races between lanes of a warp, and the other limits of package race
-//   - whether a schedule could be worse: schedules are sampled, and a clean report is no proof
+//   - whether a schedule could be worse: unless the strategy is Exhaustive, schedules are sampled, and a clean report
+//     is no proof
 package check

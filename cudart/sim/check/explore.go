@@ -2,8 +2,11 @@ package check
 
 import (
 	"cmp"
+	"errors"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,7 +22,10 @@ type Exploration struct {
 	// Workers is how many schedules run at the same time; 0 is as many as Go has processors. What is reported does not
 	// depend on it, unless the deadline ends the exploration.
 	Workers int
-	// ShrinkRuns is the most runs that shrink the schedule of one finding; 0 leaves schedules as they are.
+	// Stable ends the exploration when something was found and so many schedules in a row have found nothing more; 0
+	// is never.
+	Stable int
+	// ShrinkRuns is the most runs that shrink the schedules of findings, of all together; 0 leaves schedules as they are.
 	ShrinkRuns int
 	// Progress, where it is not nil, is called after each schedule, in their order, by one goroutine at a time.
 	Progress func(Coverage)
@@ -46,8 +52,13 @@ type Found struct {
 	Finding
 	Schedules int       // that show it
 	Schedule  *Schedule // the first that shows it
+	Number    int       // of that schedule in its exploration, from 1 on
 	// Shrunk is how many decisions Schedule had before it was shrunk; 0 if it was not.
 	Shrunk int
+	// Because is the key of another finding of the same schedule that may be why this one is there, or "". Alone is how
+	// many schedules show this one and nothing that explains it.
+	Because string
+	Alone   int
 }
 
 // Coverage is how much of what can happen an exploration has seen.
@@ -77,6 +88,12 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 	if len(e.Strategies) == 0 {
 		e.Strategies = DefaultStrategies
 	}
+	if slices.Equal(e.Strategies, []Strategy{Exhaustive}) {
+		all := newMerge(e)
+		c.exhaust(e, all, task)
+		c.shrinkAll(e, &all.Explored, task)
+		return &all.Explored, nil
+	}
 	for _, s := range e.Strategies {
 		if _, err := s.start(0, cfg.Ranks, usualLength); err != nil {
 			return nil, err
@@ -86,13 +103,15 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 	first := c.explored(e, 0, usualLength, task)
 	all.add(first)
 	results := make(chan result, e.Workers)
-	go c.runAll(e, max(1, first.strong), task, results)
+	var enough atomic.Bool
+	go c.runAll(e, max(1, first.strong), task, results, &enough)
 	waiting := map[int]result{}
 	for r := range results {
 		waiting[r.number] = r
-		for next, ok := waiting[all.Schedules]; ok; next, ok = waiting[all.Schedules] {
+		for next, ok := waiting[all.Schedules]; ok && !enough.Load(); next, ok = waiting[all.Schedules] {
 			delete(waiting, next.number)
 			all.add(next)
+			enough.Store(all.isStable(e.Stable))
 		}
 	}
 	c.shrinkAll(e, &all.Explored, task)
@@ -107,9 +126,11 @@ type result struct {
 	strong int // accesses
 }
 
-// runAll runs the schedules but for the first one, several at the same time, and closes results behind them. Length is
-// the number of strong accesses of a run, roughly.
-func (c *Checker) runAll(e Exploration, length int, task func(*Rank) error, results chan<- result) {
+// runAll runs the schedules but for the first one, several at the same time, and closes results behind them, unless
+// what has run is enough. Length is the number of strong accesses of a run, roughly.
+func (c *Checker) runAll(e Exploration, length int, task func(*Rank) error, results chan<- result,
+	enough *atomic.Bool,
+) {
 	defer close(results)
 	numbers := make(chan int)
 	var workers sync.WaitGroup
@@ -120,7 +141,7 @@ func (c *Checker) runAll(e Exploration, length int, task func(*Rank) error, resu
 			}
 		})
 	}
-	for n := 1; n < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)); n++ {
+	for n := 1; n < e.Schedules && !enough.Load() && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)); n++ {
 		numbers <- n
 	}
 	close(numbers)
@@ -148,4 +169,33 @@ func seedOf(seed uint64, schedule int) uint64 {
 	d := digest(seed)
 	d.mix(uint64(schedule))
 	return uint64(d)
+}
+
+// exhaust runs all schedules, one after the other. Some end early, because they show nothing new.
+func (c *Checker) exhaust(e Exploration, all *merge, task func(*Rank) error) {
+	s := newExhaustive()
+	for all.Schedules < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)) {
+		s.begin()
+		r, err := c.run(s, task)
+		report := r.report()
+		redundant := errors.Is(err, errCut)
+		if redundant {
+			err = nil
+		}
+		if len(report.Findings) > 0 || err != nil {
+			report.Schedule = r.recorded(Exhaustive, e.Seed)
+		}
+		if s.finishes && err == nil && r.idle.rounds == 0 && s.depth < len(s.nodes) {
+			s.open = "a load was taken for a poll"
+		}
+		if redundant {
+			all.addFindings(report)
+		} else {
+			all.add(result{report: report, err: err})
+		}
+		if !s.next() {
+			all.Complete = s.open == ""
+			return
+		}
+	}
 }

@@ -45,7 +45,7 @@ func (g *grids) start(c command) error {
 	run.launches++
 	o := newObserver(s, c.launch, run.launches, before)
 	cfg := c.launch.config()
-	cfg.Observer = o
+	cfg.Observer = o.observed()
 	if prior != nil {
 		o.prior = prior.observer
 		run.priors[o.launch] = prior.observer.launch
@@ -60,6 +60,8 @@ func (g *grids) start(c command) error {
 		run: run, grid: grid, observer: o, waiting: map[int][]*actor{},
 		id: actorID{rank: s.device.rank.Number, stream: s.number + 1, launch: s.launches},
 	}
+	o.id = t.id
+	o.watched = run.watchGrid(o.rank, run.launches, o.kernel, c.launch.shape.Grid(), grid)
 	s.chain.last, g.active, run.tasks = t, append(g.active, t), append(run.tasks, t)
 	t.admit()
 	return nil
@@ -100,6 +102,7 @@ func (g *grids) step() (exec.State, error) {
 	if err != nil {
 		for _, other := range g.active {
 			other.end(nil)
+			other.observer.watched.grid = nil
 		}
 		return exec.Done, err
 	}

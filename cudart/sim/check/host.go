@@ -17,6 +17,7 @@ type host struct {
 	stop   func()
 	yield  func(struct{}) bool
 	until  func() bool // what it waits for; nil before it has begun
+	doing  string      // the same for people
 	ended  bool
 	err    error
 }

@@ -25,6 +25,8 @@ const forever = 1 << 20
 // finish ends a kernel whose warps have ended.
 func (t *kernelTask) finish() error {
 	t.observer.end()
+	t.run.barrierFault(t.observer.watched, t.err)
+	t.observer.watched.grid = nil
 	t.run.instructions += t.grid.Stats().WarpInstructions
 	if t.err == nil {
 		return nil

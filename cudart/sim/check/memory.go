@@ -14,8 +14,8 @@ type memory struct {
 	regions []*region // by number, less exec.FirstRegion
 	names   []named
 	shadow  race.Memory
-	// valid are two ranges in which accesses were right last, the latest first.
-	valid [2]extent
+	// valid are ranges in which accesses were right lately: see isValid.
+	valid []extent
 }
 
 type region struct {
@@ -24,6 +24,8 @@ type region struct {
 	data []byte
 	rank int
 	host bool
+	// ofRank numbers the allocations of a rank.
+	ofRank int
 	// written: all of it counts as written, as host memory and the variables of a module.
 	written bool
 	freed   bool
@@ -54,6 +56,11 @@ func (m *memory) allocate(rank int, bytes int64) (*region, error) {
 	r := &region{
 		base: uint64(exec.FirstRegion+len(m.regions)) << exec.RegionShift, size: bytes, rank: rank,
 		data: unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 16*len(words)),
+	}
+	for _, other := range m.regions {
+		if other.rank == rank {
+			r.ofRank++
+		}
 	}
 	m.regions = append(m.regions, r)
 	return r, nil
@@ -99,12 +106,22 @@ func (m *memory) bytes(ptr cudart.DevicePtr, n int64) ([]byte, error) {
 
 // free ends an allocation. Its address is not used again.
 func (m *memory) free(r *region, how lifeEvent) {
-	r.freed, r.end, r.data, m.valid = true, how, nil, [2]extent{}
+	r.freed, r.end, r.data, m.valid = true, how, nil, m.valid[:0]
 }
 
 func (m *memory) name(addr uint64, bytes int64, rank int, name string) {
-	m.valid = [2]extent{}
+	m.valid = m.valid[:0]
 	m.names = append(m.names, named{begin: addr, end: addr + uint64(max(bytes, 0)), rank: rank, name: name})
+}
+
+// rangeOf names the range that an address is in, the same for the memory of all ranks.
+func (m *memory) rangeOf(addr uint64) string {
+	for i := len(m.names) - 1; i >= 0; i-- {
+		if n := m.names[i]; addr >= n.begin && addr < n.end {
+			return n.name
+		}
+	}
+	return "unnamed memory"
 }
 
 // describe says where an address is, by the last name that it was given.

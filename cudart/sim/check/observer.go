@@ -25,7 +25,11 @@ type observer struct {
 	clusters  map[int]*clusterBarrier
 	sites     map[opKey]*race.Operation
 	address   [32]uint64
+	id        actorID // of the launch
 	async     asynchronous
+	watched   *watchedGrid
+	arrivals  arrivals
+	retired   *retired // of the stream
 }
 
 // opKey is all that tells two operations of a kernel apart.
@@ -38,9 +42,9 @@ func newObserver(s *stream, l *launch, number int, before *race.Moment) *observe
 	return &observer{
 		run: s.device.run, stream: s.thread, before: before, rank: s.device.rank.Number, launch: number,
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
-		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{},
+		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{}, arrivals: arrivals{},
 		members: map[[2]int]*clusterBlock{}, resident: map[int]*clusterBlock{}, clusters: map[int]*clusterBarrier{},
-		async: newAsynchronous(),
+		async: newAsynchronous(), retired: &s.retired,
 	}
 }
 
@@ -48,7 +52,7 @@ func newObserver(s *stream, l *launch, number int, before *race.Moment) *observe
 func (o *observer) warp(block, warp int) *race.Thread {
 	t := o.warps[[2]int{block, warp}]
 	if t == nil {
-		t = o.run.detector.NewThread(o.actor(block, warp), o.place(block), o.begin(block))
+		t = o.retired.successor(o.run.detector, o.actor(block, warp), o.place(block), o.begin(block))
 		o.warps[[2]int{block, warp}] = t
 		o.order = append(o.order, t)
 	}
@@ -69,7 +73,8 @@ func (o *observer) end() {
 	}
 	o.async.end(&all, o.run.detector)
 	o.ended = all.Moment()
-	o.run.detector.After(o.stream, o.ended)
+	o.run.detector.After(o.stream, o.ended.AllSeen())
+	o.retired.threads = append(o.retired.threads, o.order...)
 }
 
 // operation is the one of a site: all its executions share it.
@@ -90,11 +95,14 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	t := o.warp(at.Block, at.Warp)
 	op := race.Operation{
 		Kind: kinds[a.Kind], Scope: scopeOf(a.Order, a.Scope), Acquire: acquires(a.Order), Release: releases(a.Order),
-		Bytes: a.Bytes, ReadOnly: a.ReadOnly,
+		Bytes: a.Bytes, ReadOnly: a.ReadOnly, Multicast: a.Multicast, Reduction: a.Reduction,
 	}
 	elements := a.Elements
 	for op.Scope == race.NoScope && elements > 1 && op.Bytes < largest { // a weak vector is aligned as a whole
 		op.Bytes, elements = 2*op.Bytes, elements/2
+	}
+	if op.Scope != race.NoScope && elements > 1 {
+		op.Vector = elements
 	}
 	if a.Kind != exec.Reads {
 		o.run.changes++
@@ -103,6 +111,13 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 		o.run.progress++
 	}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
+	if op.Scope != race.NoScope {
+		o.behave(t, at, a)
+	}
+	if o.run.explores != nil {
+		o.explore(at, a)
+	}
+	o.watched.access(o.run, at, a)
 	o.checkBounds(at, a)
 	for lanes := a.Lanes; lanes != 0; {
 		memory, addresses := (*race.Memory)(nil), o.address[:0]
@@ -159,6 +174,7 @@ func (o *observer) Fence(at exec.Place, order, scope string) {
 func (o *observer) Arrive(at exec.Place, barrier int) {
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(barrier))
 	o.run.detector.Arrive(o.barrier(at.Block, barrier), o.warp(at.Block, at.Warp))
+	o.arrivals.arrive(o.run, o.watched.doer(at.Block, at.Warp), at, barrier)
 }
 
 // Release implements exec.Observer.
@@ -168,6 +184,10 @@ func (o *observer) Release(block, barrier int, warps []int) {
 		waiting = append(waiting, o.warp(block, w))
 	}
 	o.run.detector.Release(o.barrier(block, barrier), waiting)
+	if s := o.run.explores; s != nil {
+		s.order.meet(o.ids(block, warps))
+	}
+	o.arrivals.release(block, barrier, warps)
 }
 
 func (o *observer) barrier(block, number int) *race.Barrier {

@@ -109,6 +109,8 @@ func (o *observer) copied(t *race.Thread, site exec.Site, op race.Operation, r e
 	memory := &o.run.memory.shadow
 	if exec.IsShared(r.Address) {
 		memory, op.Space = o.sharedOf(r.Block), race.SharedSpace
+	} else {
+		o.checkRange(t, site, op.Kind, r)
 	}
 	o.run.trace.mix(uint64(r.Block), r.Address, r.Bytes, uint64(op.Kind))
 	if op.Bytes > 0 {
@@ -191,5 +193,5 @@ func (o *observer) FenceProxy(at exec.Place, space string) {
 var fencedSpaces = map[string][]race.Space{
 	"":       {race.GlobalSpace, race.SharedSpace, race.BarrierSpace},
 	"global": {race.GlobalSpace}, "shared": {race.SharedSpace, race.BarrierSpace},
-	"mbarrier_init": {race.BarrierSpace},
+	"mbarrier_init": {race.BarrierSpace}, "alias": {race.AliasSpace},
 }

@@ -21,8 +21,12 @@ func (r *Rank) Meet() error {
 	m := &r.run.meeting
 	m.waiting = append(m.waiting, r.host)
 	round := m.round
+	r.host.doing = waitsToMeet
 	return r.host.wait(func() bool { return m.round > round })
 }
+
+// waitsToMeet is what host code does that has called Meet.
+const waitsToMeet = "Meet, for the host code of the other ranks"
 
 // Share gives the other ranks an address, and returns the addresses of all ranks. All devices have one address space.
 func (r *Rank) Share(ptr cudart.DevicePtr) ([]cudart.DevicePtr, error) {
@@ -63,6 +67,20 @@ func (r *run) hold() {
 		threads = append(threads, h.thread)
 	}
 	r.detector.Release(&all, threads)
+	if r.explores != nil {
+		r.explores.order.meet(r.hostsThatMeet())
+	}
 	m.waiting = nil
 	m.round++
+}
+
+// hostsThatMeet are the names of the hosts that wait for one another.
+func (r *run) hostsThatMeet() []actorID {
+	var all []actorID
+	for _, rank := range r.ranks {
+		if slices.Contains(r.meeting.waiting, rank.host) {
+			all = append(all, actorID{rank: rank.Number})
+		}
+	}
+	return all
 }

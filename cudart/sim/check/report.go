@@ -13,11 +13,14 @@ type Report struct {
 	Trace uint64
 	// Behaviour is a digest of the order of strong accesses to each word.
 	Behaviour uint64
+	pairs     []sitePair
 	// Schedule is how to run the very same again. Explore leaves it out where nothing was found.
 	Schedule *Schedule
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
 	Steps            int
 	WarpInstructions uint64
+	// Results are those of Rank.Result, by rank and name.
+	Results []Result
 }
 
 // Clean reports whether the run has checked everything, and found nothing.
@@ -42,6 +45,8 @@ type Finding struct {
 	// Flag is the release and the acquire that would order two sides if their scopes were wider, if there are any.
 	Flag   *[2]Access
 	Advice string // what to do
+	// Waits are all that waits in a deadlock, and in a barrier that is never complete.
+	Waits []Wait
 	// Note is true for what the PTX memory model forbids and what current hardware does not show.
 	Note  bool
 	Count int // how often it was seen
@@ -71,11 +76,14 @@ type Actor struct {
 func (r *run) report() *Report {
 	report := &Report{
 		Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
-		Behaviour: uint64(r.trace),
+		Behaviour: r.behaviour.digest(), pairs: r.pairs(), Results: r.sortedResults(),
 	}
 	for _, f := range r.detector.Findings() {
-		report.Findings = append(report.Findings, r.finding(&f))
+		if !f.Hardware || r.checker.cfg.Model == ModelPTX {
+			report.Findings = append(report.Findings, r.finding(&f))
+		}
 	}
+	report.Findings = append(report.Findings, r.otherFindings()...)
 	report.Findings = append(report.Findings, r.noted.findings...)
 	report.Findings = append(report.Findings, r.found...)
 	return report

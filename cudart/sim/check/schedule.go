@@ -21,7 +21,8 @@ type run struct {
 	shared   []cudart.DevicePtr // of Rank.Share
 
 	strategy  strategy
-	ids       []actorID // of all actors, by number
+	explores  *exhaustive // the strategy, if it is that one
+	ids       []actorID   // of all actors, by number
 	byID      map[actorID]*actor
 	slow      []*actor      // hosts and streams
 	tasks     []*kernelTask // that run
@@ -37,17 +38,24 @@ type run struct {
 	launches     int
 	priors       map[int]int // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
+	behaviour    behaviour
 	instructions uint64
 	incomplete   []string
-	noted        notes
-	found        []Finding // of tasks
+
+	grids   []*watchedGrid // in the order in which they have begun
+	signals signals
+	others  []Finding // that are no race
+	results []Result
+	noted   notes
+	found   []Finding // of tasks
 }
 
 const (
 	stepTime = 1000       // nanoseconds that a step of a host or a stream takes
 	turnTime = 50         // and a turn of a warp
-	idleTime = 10_000_000 // and a round in which nothing but polling happens
-	maxIdle  = 1 << 12    // rounds without progress after which nothing can go on
+	idleTime = 10_000_000 // and a round in which nothing but polling happens, after so many
+	patient  = 1 << 11    // of them
+	maxIdle  = 1 << 13    // rounds without progress after which nothing can go on
 )
 
 func newRun(c *Checker, s strategy) *run {
@@ -55,6 +63,8 @@ func newRun(c *Checker, s strategy) *run {
 		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
 		byID: map[actorID]*actor{}, priors: map[int]int{},
 	}
+	r.explores, _ = s.(*exhaustive)
+	r.behaviour = newBehaviour()
 	r.memory.shadow.Unwritten = r.uninitialized(nil)
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}
@@ -87,17 +97,19 @@ func (r *run) schedule() error {
 		case next.end != nil:
 			return next.end
 		case next.actor != nil && !r.livelocked():
-			r.perform(next)
+			if err := r.perform(next); err != nil {
+				return err
+			}
 		case next.actor == nil && r.allEnded() && len(r.tasks) == 0:
 			return r.errors()
-		case !r.poll():
-			return errors.Join(r.stuck(), r.errors())
+		case r.isDeadlock() || !r.poll():
+			return errors.Join(r.deadlock(), r.errors())
 		}
 	}
 }
 
-// perform lets an actor take its turn, and records that.
-func (r *run) perform(next choice) {
+// perform lets an actor take its turn, and records that. An error ends the run.
+func (r *run) perform(next choice) error {
 	a := next.actor
 	a.begins(r)
 	switch {
@@ -113,6 +125,10 @@ func (r *run) perform(next choice) {
 	}
 	r.decisions = append(r.decisions, decision{uint32(a.number), uint32(next.most)})
 	r.trace.mix(uint64(a.number), uint64(next.most))
+	if r.explores != nil {
+		return r.explores.taken(a)
+	}
+	return nil
 }
 
 // changed notes progress that others may wait for.
@@ -153,8 +169,8 @@ func (r *run) livelocked() bool {
 	return r.steps-i.steps >= many
 }
 
-// poll lets all poll that wait for memory to change, at a later time: a wait may have a deadline. It reports whether
-// that makes sense.
+// poll lets all poll that wait for memory to change, after a while at a later time: a wait may have a deadline. It
+// reports whether that makes sense.
 func (r *run) poll() bool {
 	i := &r.idle
 	if i.progress != r.progress {
@@ -162,7 +178,9 @@ func (r *run) poll() bool {
 	}
 	i.steps = r.steps
 	i.rounds++
-	r.now += idleTime * uint64(1+i.rounds/64)
+	if i.rounds > patient {
+		r.now += idleTime * uint64(1+i.rounds/64)
+	}
 	r.changes++ // for streams
 	some := false
 	r.candidates(func(a *actor) bool {
@@ -192,38 +210,6 @@ func (r *run) errors() error {
 		}
 	}
 	return errors.Join(all...)
-}
-
-// stuck describes a run in which nothing can go on: the first places where each kernel waits.
-func (r *run) stuck() error {
-	const most = 4 // places of a kernel
-	text := "nothing can go on:"
-	for _, rank := range r.ranks {
-		if !rank.host.ended {
-			text += fmt.Sprintf(" the host code of rank %d waits;", rank.Number)
-		}
-	}
-	for _, s := range r.streams {
-		for i, w := range s.runningWarps() {
-			if i == most {
-				break
-			}
-			text += fmt.Sprintf(" rank %d block %d warp %d is at line %d of %s, %s;", s.device.rank.Number, w.Block, w.Warp,
-				w.At.Line, w.At.Module, w.At.Opcode)
-		}
-	}
-	r.isIncomplete("nothing could go on")
-	return errors.New(text[:len(text)-1])
-}
-
-// runningWarps are the warps of the kernels that run on a stream.
-func (s *stream) runningWarps() (all []cudart.RunningWarp) {
-	if g, ok := s.task.(*grids); ok {
-		for _, k := range g.active {
-			all = append(all, k.grid.Inspect().Warps...)
-		}
-	}
-	return all
 }
 
 // isIncomplete notes once that the run did not check something.

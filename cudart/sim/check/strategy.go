@@ -18,13 +18,16 @@ const (
 	Late Strategy = "late"
 	// Bounded lets everyone run until it waits, with a few preemptions at random places.
 	Bounded Strategy = "bounded"
+	// Exhaustive runs all schedules that differ in the order of strong accesses, which only small cases allow. In an
+	// exploration it is the only strategy.
+	Exhaustive Strategy = "exhaustive"
 )
 
 // DefaultStrategies are those of an exploration that names none.
 var DefaultStrategies = []Strategy{Random, PCT, Late, Bounded}
 
 // Strategies are all that there are.
-var Strategies = []Strategy{Random, PCT, Late, Bounded}
+var Strategies = []Strategy{Random, PCT, Late, Bounded, Exhaustive}
 
 // ParseStrategy finds a strategy by its name.
 func ParseStrategy(name string) (Strategy, error) {
@@ -49,7 +52,8 @@ func (s Strategy) start(seed uint64, ranks, length int) (strategy, error) {
 	case Bounded:
 		return newBounded(seed, length), nil
 	}
-	return nil, fmt.Errorf("%q is no strategy for a single schedule; choose from %v", string(s), Strategies)
+	return nil, fmt.Errorf("%q is no strategy that others go with, or for a single schedule; choose from %v", string(s),
+		DefaultStrategies)
 }
 
 // strategy makes the choices of a run.

@@ -20,6 +20,7 @@ type stream struct {
 	closed bool
 	// launches counts the kernels that have begun.
 	launches int
+	retired  retired
 	lane
 }
 
@@ -128,6 +129,7 @@ func (s *stream) fail(f func() error) {
 // drain waits for the work enqueued so far, which then happens before what the host does next.
 func (s *stream) drain() error {
 	run, host := s.device.run, s.device.rank.host
+	host.doing = fmt.Sprintf("for the work on stream %d", s.number)
 	if err := host.wait(func() bool { return !s.busy() }); err != nil {
 		return err
 	}

@@ -141,6 +141,10 @@ func TestStreamsAndHosts(t *testing.T) {
 		"a replay begins behind its stream": {
 			"two fills, one captures: one fills; two launches the graph, two copies", "", nil,
 		},
+		"all lanes of a replay begin behind its stream": {
+			"one captures: one records, two waits, two copies, two records, one waits; one fills, one launches the graph", "",
+			nil,
+		},
 		"a replay does not wait for the stream of its capture": {
 			"one captures: one fills; one fills, two launches the graph", "", []string{"fill-fill"},
 		},

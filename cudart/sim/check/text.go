@@ -30,6 +30,7 @@ func (r *run) finding(f *race.Finding) Finding {
 			r.explainPrior(&out)
 		}
 	}
+	out.Note = f.Hardware
 	return out
 }
 
@@ -52,6 +53,9 @@ func access(s race.Side) Access {
 
 // String is the finding as a block of lines: what and where, the sides, the last one first, and why.
 func (f Finding) String() string {
+	if len(f.Waits) > 0 {
+		return f.waitsText()
+	}
 	var b strings.Builder
 	b.WriteString(f.Headline() + "\n")
 	for _, row := range align(f.rows()) {

@@ -10,6 +10,9 @@ import (
 func adviseAsync(f *race.Finding, first, second Access) string {
 	switch f.Cause {
 	case race.WrongProxy:
+		if f.First.Op.Multicast != f.Second.Op.Multicast {
+			return "add fence.proxy.alias between them: one is by a multicast address"
+		}
 		return "add " + proxyFence(f.Second.Op.Space) + " between them, before the asynchronous one is issued"
 	case race.NotWaitedFor:
 		return "wait with " + waitFor(first) + " before " + opcode(second.Text)

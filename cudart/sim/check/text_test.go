@@ -24,3 +24,16 @@ func TestTextOfAFinding(t *testing.T) {
 	}
 	t.Errorf("no finding names its flag: %v", r.Findings)
 }
+
+// A finding about one access has its kind, the place, the line, the cause, and what to do.
+func TestTextOfAnAccessOutOfBounds(t *testing.T) {
+	found := accessAt(t, "@%last st.global.u32 [%at], 1;", 200, 200)
+	const want = `OUT OF BOUNDS  memory 0 bytes behind the end of rank 0's fresh (lane 5, address 0x1200000000c8)
+  rank 0 block 0 warp 1   st.global.u32   access.cu:10   (PTX 17)
+  behind the end of a buffer
+  compare the index with the size of the buffer before the access
+`
+	if got := found[0].String(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}

@@ -1,9 +1,14 @@
 package check
 
-import "gpurun/cudart/sim/check/race"
+import (
+	"strings"
 
-// Uninitialized is a read of bytes that nobody has written since their allocation, by a load or an atomic operation of
-// a kernel. What a copy reads is not looked at, and what it writes counts as written.
+	"gpurun/cudart/sim/check/race"
+)
+
+// Uninitialized is a read of bytes that nobody has written since their allocation, by a load, an atomic operation or a
+// multiplication of a kernel. What copies read, those of streams and asynchronous ones, is not looked at, and what they
+// write counts as written: kernels copy whole tiles of which only a part is used.
 const Uninitialized Kind = "uninitialized"
 
 const nobodyWrote = "nobody wrote the bytes"
@@ -20,7 +25,7 @@ func (r *run) uninitialized(memory any) func(t *race.Thread, op *race.Operation,
 			}
 		}
 		at := access(race.Side{Thread: t.Name, Op: op})
-		if at.Kernel == "" || r.noted.seen(Uninitialized, nobodyWrote, &at) {
+		if at.Kernel == "" || strings.HasPrefix(at.Opcode(), "cp.") || r.noted.seen(Uninitialized, nobodyWrote, &at) {
 			return
 		}
 		advice := "write the bytes before they are read, or fill the memory behind its allocation"

@@ -58,6 +58,12 @@ func (s *stream) word(op *race.Operation, at cudart.DevicePtr) {
 	op.Scope, op.Bytes = race.SystemScope, 4
 	s.device.run.detector.Access(s.thread, &s.device.run.memory.shadow, op, []uint64{uint64(at)}, 1)
 	s.device.run.trace.mix(uint64(op.Kind), uint64(at))
+	if x := s.device.run.explores; x != nil {
+		x.print.add(true, op.Kind == race.Write, wordID{address: uint64(at)}, 4)
+	}
+	if op.Kind == race.Write {
+		s.device.run.signals.command(uint64(at), 4)
+	}
 }
 
 // checkWord refuses an address that no word can have.

@@ -20,7 +20,7 @@
 //	copy_*                           cp.async, bulk and tensor copies, mbarrier
 //	matrix_*                         mma, wmma, wgmma, ldmatrix
 //	order_*                          the memory model: what is seen when, with disorder
-//	observe*                         what an observer is told of accesses, fences and barriers
+//	observe*                         what an observer is told of accesses, copies, fences and barriers
 //
 // An op executes one instruction for the 32 lanes of a warp. A register is
 // an array of 32 lanes of 64 bits; a narrower value is kept zero-extended. A predicate is a lane

@@ -38,6 +38,7 @@ type Config struct {
 	Image       uint64 // device address of the module's variables
 	Functions   uint64 // that of its functions, a FunctionsAddress; 0 for the first one
 	SMs         int    // what %nsmid says; at least 1
+	Resident    int    // how many blocks run at once; 0 for MaxResident
 	Memory      Memory
 	Clock       Clock
 	TensorCores tensorcore.Model // the arithmetic of mma and wgmma
@@ -101,6 +102,8 @@ type Grid struct {
 	scratch  matrixScratch
 	fences   atomic.Uint64
 
+	observed ObservedAccess // by Config.Observer
+
 	chosen bool     // the caller chooses whose turn it is
 	sync   syncTurn // likewise
 	woken  []int    // likewise: blocks of which a barrier let warps go on
@@ -146,12 +149,15 @@ func Launch(k *Kernel, cfg Config) (*Grid, error) {
 
 // startClusters makes clusters resident while there is room.
 func (g *Grid) startClusters() {
-	for len(g.blocks)+g.clusterBlocks <= MaxResident && g.next < g.clusterCount {
+	for len(g.blocks)+g.clusterBlocks <= g.mostResident() && g.next < g.clusterCount {
 		g.blocks = append(g.blocks, newCluster(g, g.next).blocks...)
 		g.next++
 		g.progress = true
 	}
 }
+
+// mostResident is how many blocks run at once: one cluster at least.
+func (g *Grid) mostResident() int { return max(cmp.Or(g.cfg.Resident, MaxResident), g.clusterBlocks) }
 
 // Turn gives every resident warp a turn of at most quantum instructions. An
 // error, a *Fault or ErrStopped, ends the grid.

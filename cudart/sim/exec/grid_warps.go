@@ -80,6 +80,8 @@ type syncTurn struct {
 	limited bool
 	left    int // strong accesses until the end
 	made    int
+	begun   uint64     // Stats.WarpInstructions when the turn began
+	first   bool       // the first strong access was the first instruction
 	last    syncAccess // that the turn has made
 	next    syncAccess // in front of which it has ended
 }
@@ -109,6 +111,7 @@ func (t Warp) Turn(quantum, accesses int) (state WarpState, instructions, strong
 		return WarpExited, 0, 0, err
 	}
 	before := g.stats.WarpInstructions
+	g.sync.begun, g.sync.first = before, false
 	w.watch.parked = false
 	end, err := w.run(quantum)
 	instructions, strong = int(g.stats.WarpInstructions-before), g.sync.made
@@ -130,12 +133,15 @@ func (t Warp) Turn(quantum, accesses int) (state WarpState, instructions, strong
 	return WarpExited, instructions, strong, err
 }
 
-// PollsAgain reports whether the last turn of the grid, one of this warp, has made one strong access, a load, and has
-// ended in front of the same load of the same addresses.
+// PollsAgain reports whether the last turn of the grid, one of this warp, has begun with a strong load, made no other
+// strong access, and ended in front of the same load of the same addresses.
 func (t Warp) PollsAgain() bool {
 	s := &t.w.grid.sync
-	return s.made == 1 && s.last.reads && s.last == s.next
+	return s.made == 1 && s.first && s.last.reads && s.last == s.next
 }
+
+// StoppedBeforeAccess reports whether the last turn of the grid, one of this warp, has ended in front of a strong access.
+func (t Warp) StoppedBeforeAccess() bool { return t.w.grid.sync.next.pc >= 0 }
 
 // Deadlock is the error of a grid all of whose warps wait at barriers.
 func (g *Grid) Deadlock() error {
@@ -198,6 +204,7 @@ func (w *warp) endsBefore(a *ObservedAccess, mask uint32) bool {
 		s.next = here
 		return true
 	}
+	s.first = s.first || s.made == 0 && w.grid.stats.WarpInstructions == s.begun+1
 	s.left--
 	s.made++
 	s.last = here

@@ -152,13 +152,17 @@ func (l *linker) link() {
 	}
 	k.findRuns()
 	for _, u := range l.units {
-		u.release()
+		u.release(k.program.observed)
 	}
 }
 
-// release drops what only compiling needs: half of the memory. Faults name the text and the place of instructions.
-func (u *unit) release() {
+// release drops what only compiling needs: half of the memory. Faults name the text and the place of instructions. Who
+// observes asks how loaded values are tested, for which the operands are kept.
+func (u *unit) release(observed bool) {
 	u.c, u.fn.Regs = nil, nil
+	if observed {
+		return
+	}
 	for i := range u.fn.Body {
 		u.fn.Body[i].Mods, u.fn.Body[i].Args = nil, nil
 	}

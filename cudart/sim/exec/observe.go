@@ -28,6 +28,8 @@ type Place struct {
 	// Cluster is that of the block, and ClusterRank the block's number in it. Without clusters a block is one.
 	Cluster, ClusterRank int
 	Site                 Site
+
+	warp *warp
 }
 
 // Site is an instruction of a kernel. Sites of one program are equal where they are the same instruction.
@@ -62,6 +64,8 @@ type ObservedAccess struct {
 	Bytes        uint64 // of an element
 	Elements     int    // one behind the other, for each lane
 	ReadOnly     bool   // a load by .nc
+	Multicast    bool   // by a multicast address; Addresses are those of one member
+	Reduction    bool   // red
 	Lanes        uint32
 	Addresses    lanes // generic, of the lanes that access memory
 }
@@ -83,7 +87,7 @@ func IsWorkspace(addr uint64) bool { return addr>>RegionShift == workspaceWindow
 func (w *warp) site() Place {
 	return Place{
 		Block: w.block.index, Warp: w.index, Cluster: w.block.cluster.number, ClusterRank: w.block.rank,
-		Site: Site{w.grid.kernel, w.current.pc},
+		Site: Site{w.grid.kernel, w.current.pc}, warp: w,
 	}
 }
 

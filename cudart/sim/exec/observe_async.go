@@ -15,7 +15,7 @@ type AsyncObserver interface {
 	// behind a test.
 	Mbarrier(at Place, b ObservedBarrier, do MbarrierAction)
 	// FenceProxy is called at a fence between the generic and the async proxy: for "global" or "shared" memory, "" for
-	// both, or "mbarrier_init" for the state of new mbarriers.
+	// both, "mbarrier_init" for the state of new mbarriers, or "alias" for memory with several addresses.
 	FenceProxy(at Place, space string)
 }
 
@@ -62,8 +62,7 @@ func (c *compiler) observeAsync(o *op) {
 	has := func(mod string) bool { return slices.Contains(c.in.Mods, mod) }
 	switch name := c.in.Op; {
 	case name == "cp" && (has("commit_group") || has("prefetch")), name == "mbarrier" && has("pending_count"),
-		name == "wmma" && has("mma"), name == "wgmma" && (has("fence") || has("commit_group")),
-		name == "fence" && has("alias"): // they touch no memory, or order what is in order here
+		name == "wmma" && has("mma"), name == "wgmma" && (has("fence") || has("commit_group")): // they touch no memory
 	case name == "cp" && (has("wait_group") || has("wait_all")):
 		c.observeWait(o)
 	case name == "cp", (name == "st" || name == "red") && has("async"):
@@ -72,7 +71,7 @@ func (c *compiler) observeAsync(o *op) {
 		c.observeTest(o)
 	case name == "mbarrier":
 		c.observeMbarrier(o)
-	case name == "fence" && (has("async") || has("async::generic") || has("mbarrier_init")):
+	case name == "fence" && (has("async") || has("async::generic") || has("alias") || has("mbarrier_init")):
 		c.observeProxyFence(o)
 	case name == "ldmatrix" || name == "stmatrix":
 		c.observeRows(o)
@@ -89,13 +88,13 @@ func (c *compiler) observeAsync(o *op) {
 	}
 }
 
-// observeProxyFence makes a fence.proxy.async or fence.mbarrier_init tell of itself. That of .sync_restrict is a fence of
+// observeProxyFence makes a proxy fence or fence.mbarrier_init tell of itself. That of .sync_restrict is a fence of
 // the generic proxy, too.
 func (c *compiler) observeProxyFence(o *op) {
 	space := ""
 	for _, m := range c.in.Mods {
 		switch m {
-		case "global", "mbarrier_init":
+		case "global", "mbarrier_init", "alias":
 			space = m
 		case "shared::cta", "shared::cluster", sharedOfBlock, sharedOfCluster:
 			space = "shared"

@@ -69,7 +69,7 @@ func (c *compiler) observeAccess(o *op) {
 	}
 	shape := ObservedAccess{
 		Kind: kind, Order: o.mem.order.name, Scope: o.mem.order.scope, Bytes: o.mem.size,
-		Elements: max(1, len(o.mem.vector)), ReadOnly: slices.Contains(c.in.Mods, "nc"),
+		Elements: max(1, len(o.mem.vector)), ReadOnly: slices.Contains(c.in.Mods, "nc"), Reduction: c.in.Op == "red",
 	}
 	if kind == Updates && shape.Order == "" {
 		shape.Order = "relaxed"
@@ -80,11 +80,12 @@ func (c *compiler) observeAccess(o *op) {
 	access, strong := o.run, shape.Order != "" && shape.Order != "weak"
 	o.run = func(w *warp, o *op, mask uint32) error {
 		w.expandLanes(o.a)
-		a, bias := shape, o.mem.bias
+		a, bias := &w.grid.observed, o.mem.bias
+		*a = shape
 		for i, base := range &w.regs[o.a] { // before a load that overwrites the address
 			a.Addresses[i] = base + bias
 		}
-		if strong && w.endsBefore(&a, mask) {
+		if strong && w.endsBefore(a, mask) {
 			return errBeforeSync
 		}
 		if err := access(w, o, mask); err != nil {
@@ -96,7 +97,7 @@ func (c *compiler) observeAccess(o *op) {
 			}
 		}
 		if a.Lanes != 0 {
-			w.grid.cfg.Observer.Access(w.site(), &a)
+			w.grid.cfg.Observer.Access(w.site(), a)
 		}
 		return nil
 	}

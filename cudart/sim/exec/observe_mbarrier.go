@@ -14,6 +14,9 @@ func (c *compiler) observeMbarrier(o *op) {
 	}
 	change := o.run
 	o.run = func(w *warp, o *op, mask uint32) error {
+		if w.endsBeforeMbarrier(o, mask, Updates) {
+			return errBeforeSync
+		}
 		var last ObservedBarrier
 		for ; mask != 0; mask &= mask - 1 {
 			lane := lowest(mask)
@@ -31,6 +34,11 @@ func (c *compiler) observeMbarrier(o *op) {
 		}
 		return nil
 	}
+}
+
+// endsBeforeMbarrier is endsBefore for an access to mbarriers.
+func (w *warp) endsBeforeMbarrier(o *op, mask uint32, kind AccessKind) bool {
+	return w.endsBefore(&ObservedAccess{Kind: kind, Addresses: w.regs[o.a]}, mask)
 }
 
 // observedBarrier is the mbarrier that a lane names.
@@ -51,6 +59,9 @@ func (c *compiler) observeTest(o *op) {
 	}
 	test := o.run
 	o.run = func(w *warp, o *op, mask uint32) error {
+		if w.endsBeforeMbarrier(o, mask, Reads) {
+			return errBeforeSync
+		}
 		type result struct {
 			ObservedBarrier
 			do MbarrierAction

@@ -6,6 +6,7 @@ import "slices"
 func (c *compiler) observeMulticast(o *op) {
 	shape := ObservedAccess{
 		Kind: Updates, Order: o.mem.order.name, Scope: o.mem.order.scope, Bytes: o.mem.size, Elements: max(1, len(o.mem.vector)),
+		Multicast: true,
 	}
 	switch {
 	case slices.Contains(c.in.Mods, "ld_reduce"):
@@ -17,6 +18,9 @@ func (c *compiler) observeMulticast(o *op) {
 	o.run = func(w *warp, o *op, mask uint32) error {
 		w.expandLanes(o.a)
 		addresses := w.regs[o.a] // before a load that overwrites them
+		if o.mem.order.strong() && w.endsBefore(&ObservedAccess{Kind: shape.Kind, Addresses: addresses}, mask) {
+			return errBeforeSync
+		}
 		if err := access(w, o, mask); err != nil {
 			return err
 		}

@@ -111,6 +111,40 @@ func TestObserver(t *testing.T) {
 	}
 }
 
+// An observer is told of copies with their ranges, and once for all lanes of a warp that somebody has waited for them.
+func TestObserverOfCopies(t *testing.T) {
+	p, err := LoadObserved(parseText(t, kernel(`
+		mad.wide.u32 %at, %tid, 16, %data;
+		setp.lt.u32 p, %tid, 4;
+		cvt.u32.u64 %a, %at;
+		and.b32 %a, %a, 127;
+		@p cp.async.cg.shared.global [%a], [%at], 16;
+		cp.async.commit_group;
+		cp.async.wait_group 1;
+		cp.async.wait_group 0;
+		cp.async.wait_all;
+	`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mem memory
+	told := &diary{}
+	base := mem.allocate(4096)
+	g := launchKernel(t, p, "run", Config{
+		Threads: 32, Params: words(base), Memory: &mem, Observer: told, SharedBytes: 1024,
+	})
+	if err := finish(t, g); err != nil {
+		t.Fatal(err)
+	}
+	want := diary{
+		"warp 0 copies: async false, reads 64, writes 64, element 0, mbarrier false",
+		"warp 0 has waited for 1 copies, for their reads alone: false",
+	}
+	if got := (*told)[:min(len(want), len(*told))]; !slices.Equal(got, want) {
+		t.Errorf("told %q\nwant %q", *told, want)
+	}
+}
+
 // Random turns are those of their seed. Any block, and any warp of a block, may be the first.
 func TestRandomTurns(t *testing.T) {
 	p, err := LoadObserved(parseText(t, kernel("red.global.add.u32 [%data+64], 1;")))

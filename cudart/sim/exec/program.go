@@ -50,7 +50,8 @@ type Kernel struct {
 	copiesShared bool // it has bulk copies from shared memory
 	usesHeap     bool // it calls malloc or free
 
-	spare sync.Pool // *warpMemory of warps that have exited
+	spare    sync.Pool // *warpMemory of warps that have exited
+	followed sync.Map  // *loadTests by the place of the load
 }
 
 // maxConst is how much constant memory a module may have (CUDA programming guide, "Technical

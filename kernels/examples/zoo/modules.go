@@ -1,5 +1,6 @@
 // Package zoo has mistakes that people made in kernels for several GPUs, rebuilt small, each with its mended twin:
-// NAME.toml has the mistake, and NAME.mended.toml has not. The sources say what was found and where. See docs/check-zoo.md.
+// NAME.toml has the mistake, and NAME.mended.toml has not. The sources say what was found and where. See
+// docs/check-zoo.md.
 //
 // go generate ./kernels makes the PTX, with the lines of the sources.
 package zoo
@@ -18,6 +19,7 @@ func Mistakes() []Mistake {
 	return []Mistake{
 		{"cached_load", true},
 		{"cleared_late", true},
+		{"cluster_exit", true},
 		{"constant_epoch", true},
 		{"counter_order", true},
 		{"device_scope", true},
@@ -35,6 +37,8 @@ func Mistakes() []Mistake {
 		{"reset_flag", true},
 		{"shared_pad", true},
 		{"ticket", true},
+		{"tile_proxy", true},
+		{"tile_read", true},
 		{"torn_packet", true},
 		{"volatile_flag", true},
 	}
@@ -45,8 +49,9 @@ func Modules() []collective.Module {
 	var modules []collective.Module
 	for _, m := range Mistakes() {
 		module := collective.Module{Name: m.Name, Source: "examples/zoo/" + m.Name + ".cu", Arch: collective.SM80}
-		if m.Name == "early_grid" {
-			module.Arch = collective.SM90 // griddepcontrol
+		switch m.Name {
+		case "cluster_exit", "early_grid", "tile_proxy", "tile_read":
+			module.Arch = collective.SM90 // clusters, griddepcontrol, bulk copies
 		}
 		modules = append(modules, module)
 		if m.Twin {

@@ -133,14 +133,15 @@ func (c *candidate) where(f func(e *event) bool) set {
 }
 
 // patterns finds release and acquire patterns: a release, and a later strong write of the same thread to the same
-// address, or a fence with any later strong write; and the mirror image.
+// address, or a fence with any later strong write; and the mirror image. The read of red begins no acquire pattern.
 func (c *candidate) patterns() {
 	strongWrites := c.where(func(e *event) bool { return e.kind == write && e.order != Weak })
-	strongReads := c.where(func(e *event) bool { return e.kind == read && e.order != Weak })
+	strongReads := c.where(func(e *event) bool { return e.kind == read && e.order != Weak && e.in.Register >= 0 })
 	releases := c.where(func(e *event) bool { return e.kind == write && e.order.releases() })
 	acquires := c.where(func(e *event) bool { return e.kind == read && e.order.acquires() })
-	fences := c.where(func(e *event) bool { return e.kind == fence })
+	releasing := c.where(func(e *event) bool { return e.kind == fence && e.order.releases() })
+	acquiring := c.where(func(e *event) bool { return e.kind == fence && e.order.acquires() })
 	nearby := c.po.intersect(c.vloc).optional(c.memory)
-	c.released = nearby.from(releases).to(strongWrites).union(c.po.from(fences).to(strongWrites))
-	c.acquired = nearby.from(strongReads).to(acquires).union(c.po.from(strongReads).to(fences))
+	c.released = nearby.from(releases).to(strongWrites).union(c.po.from(releasing).to(strongWrites))
+	c.acquired = nearby.from(strongReads).to(acquires).union(c.po.from(strongReads).to(acquiring))
 }

@@ -23,13 +23,17 @@ type explorer struct {
 	result  *Result
 	states  map[string]int // index in result.States
 	races   map[[2]*Instruction]int
+	allowed func(x *execution) // is called with each allowed execution, where it is not nil
 }
 
 // Explore enumerates all executions of a test that the memory model allows, and judges its condition.
-func Explore(t *Test, o Options) (*Result, error) {
+func Explore(t *Test, o Options) (*Result, error) { return explore(t, o, nil) }
+
+func explore(t *Test, o Options, allowed func(x *execution)) (*Result, error) {
 	o.Unroll, o.Most = cmp.Or(o.Unroll, 2), cmp.Or(o.Most, 10_000_000)
 	x := &explorer{
 		test: t, options: o, result: &Result{Test: t}, states: map[string]int{}, races: map[[2]*Instruction]int{},
+		allowed: allowed,
 	}
 	traces, err := x.allTraces()
 	if err != nil {

@@ -33,8 +33,8 @@ func atomicTests() (all []made) {
 }
 
 // passedOn are messages by way of an atomic operation, which passes on what it has read: the reader of its result
-// acquires what the first thread released, if all three are morally strong (Causality). A store breaks the chain. With branches,
-// the chain decides the race as well.
+// acquires what the first thread released, if all three are morally strong (Causality). A store breaks
+// the chain. With branches, the chain decides the race as well.
 func passedOn() (all []made) {
 	for where, at := range triples {
 		for _, s := range allScopes {

@@ -51,6 +51,39 @@ func mixedScopes() (all []made) {
 	return all
 }
 
+// fenceHalves: fence.release makes no acquire pattern, and fence.acquire no release pattern.
+func fenceHalves() (all []made) {
+	kinds := []string{"acquire", "release", "acq_rel", "sc"}
+	for where, at := range pairs {
+		for n := range len(kinds) * len(kinds) {
+			w, r := kinds[n%4], kinds[n/4]
+			writer := []string{"st.weak x, 1", "fence." + w + ".sys", "st.relaxed.sys f, 1"}
+			right := w != "acquire" && r != "release"
+			for _, receive := range []string{"ld.relaxed.sys r0, f", "atom.relaxed.sys.add r0, f, 1"} {
+				all = append(all, made{
+					name: fmt.Sprintf("MP of fences %s %s %s %.4s", where, w, r, receive), places: at, initial: "x=0; f=0",
+					columns: [][]string{
+						writer, {receive, "fence." + r + ".sys", "bne r0, 1, LC00", "ld.weak r1, x", "LC00:"},
+					},
+					outcome: `P1:r0 == 1 /\ P1:r1 == 0`, allowed: !right, axiom: "Causality", racy: !right, racesKnown: true,
+				})
+			}
+			all = append(all, byReduction(where, at, w, r, writer))
+		}
+	}
+	return all
+}
+
+// byReduction: red makes no acquire pattern, whatever fence is behind it. A flag of 2 says that it came second. Two
+// fence.sc are in the order of the message then.
+func byReduction(where string, at []place, w, r string, writer []string) made {
+	return made{
+		name: fmt.Sprintf("MP by red %s %s %s", where, w, r), places: at, initial: "x=0; f=0",
+		columns: [][]string{writer, {"red.relaxed.sys.add f, 1", "fence." + r + ".sys", "ld.weak r1, x"}},
+		outcome: `f == 2 /\ P1:r1 == 0`, allowed: w != "sc" || r != "sc", axiom: "Causality",
+	}
+}
+
 // messageBeforeWrite is S: a write behind an acquired message comes behind the write in front of its release in
 // coherence order, and so it is the last one (Coherence).
 func messageBeforeWrite() (all []made) {
@@ -104,8 +137,8 @@ func oneScope(order, scope string) []access {
 }
 
 // thinAir: values that depend on themselves. A cycle of copies has no first write, so nothing but the initial value
-// appears, whatever the strength of the accesses (No-Thin-Air). A cycle with one constant is allowed. With a third thread
-// that writes the value when it reads 0, the cycle still cannot make it where that thread reads 1.
+// appears, whatever the strength of the accesses (No-Thin-Air). A cycle with one constant is allowed. A third thread
+// may write the value when it reads 0. Where it reads 1, it does not, and the cycle cannot make the value.
 func thinAir() (all []made) {
 	for where, at := range triples {
 		for _, third := range []int{0, 1} {

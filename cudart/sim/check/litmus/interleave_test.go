@@ -1,6 +1,9 @@
 package litmus
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // interleave lists the states in which a test ends whose threads take turns, with memory in order. It executes
 // instructions one after the other and knows nothing of events and relations. Tests with barriers, loops or a filter
@@ -48,9 +51,9 @@ func (m *machine) run() {
 			continue
 		}
 		ended = false
-		next := &machine{test: m.test, seen: m.seen, at: append([]int(nil), m.at...), memory: append([]int64(nil), m.memory...)}
+		next := &machine{test: m.test, seen: m.seen, at: slices.Clone(m.at), memory: slices.Clone(m.memory)}
 		for _, r := range m.registers {
-			next.registers = append(next.registers, append([]int64(nil), r...))
+			next.registers = append(next.registers, slices.Clone(r))
 		}
 		next.step(thread)
 		next.run()

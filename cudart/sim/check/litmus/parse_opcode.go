@@ -120,8 +120,8 @@ func (w *words) fence(in *Instruction) error {
 	if err := w.strength(in, AcquireRelease); err != nil {
 		return err
 	}
-	if in.Order < AcquireRelease {
-		return &Unsupported{w.line, "a fence other than .sc and .acq_rel"}
+	if in.Order < Acquire {
+		return fmt.Errorf("no fence has that order")
 	}
 	return w.finished(0)
 }

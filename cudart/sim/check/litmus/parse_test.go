@@ -84,7 +84,7 @@ func TestParseErrors(t *testing.T) {
 		"st.weak x, 1 | ":           "line 4: 2 columns for 1 threads",
 		"bar.arrive 0":              "line 4: bar.arrive 0: it needs the number of threads as its second operand",
 		"st.relaxed.cluster x,1":    "line 4: the scope .cluster is not modeled",
-		"fence.acquire.gpu":         "line 4: a fence other than .sc and .acq_rel is not modeled",
+		"fence.relaxed.gpu":         "line 4: fence.relaxed.gpu: no fence has that order",
 		"fence.proxy.async":         "line 4: fence.proxy.async is not modeled",
 		"mbarrier.init x, 1":        "line 4: the instruction mbarrier.init is not modeled",
 		"bar.red 0":                 "line 4: a barrier other than .sync and .arrive is not modeled",
@@ -107,8 +107,10 @@ func TestParseErrors(t *testing.T) {
 		"PTX t\n{ y @ generic aliases x }":    "line 2: y aliases x, which is not declared in front of it",
 		"PTX t\n{ P3:r0=1 }\nP0@cta 0,gpu 0;": "line 2: there is no thread P3",
 		"PTX t\n{}\nP0@cta 0;":                `line 3: "P0@cta 0" is no thread; write P0@cta 0,gpu 0`,
-		"PTX t\n{}\nP0@cta 0,gpu 0;\nexists (x == 1":    "line 4: in the condition: \"x\" is neither a register, such as P0:r0, nor a location, nor a number",
-		"PTX t\n{x=0}\nP0@cta 0,gpu 0;\nexists (x == 1": `line 4: in the condition: a closing parenthesis is missing in front of ""`,
+		"PTX t\n{}\nP0@cta 0,gpu 0;\nexists (x == 1": `line 4: in the condition: "x" is ` +
+			"neither a register, such as P0:r0, nor a location, nor a number",
+		"PTX t\n{x=0}\nP0@cta 0,gpu 0;\nexists (x == 1": `line 4: in the condition: ` +
+			`a closing parenthesis is missing in front of ""`,
 		"PTX t\n{x=0}\nP0@cta 0,gpu 0;\nexists (x 1)":   "line 4: in the condition: a comparison is missing, such as ==",
 		"PTX t\n{x=0}\nP0@cta 0,gpu 0;\nfinal (x == 1)": `line 4: "final" is no condition; write exists, ~exists or forall`,
 	} {

@@ -1,6 +1,7 @@
 package litmus
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,9 @@ type Race struct {
 // report adds an allowed execution to the result.
 func (x *execution) report() {
 	x.result.Executions++
+	if x.allowed != nil {
+		x.allowed(x)
+	}
 	s := State{Memory: make([]int64, len(x.test.Locations))}
 	for _, t := range x.traces {
 		s.Registers = append(s.Registers, t.registers)
@@ -78,28 +82,37 @@ func (x *execution) addState(s State) {
 	}
 }
 
-// findRaces adds the races of an execution.
-func (x *execution) findRaces() {
-	var found []int
+// racing lists the pairs of events that race in an execution.
+func (x *execution) racing() (pairs [][2]int) {
 	x.memory.each(func(a int) {
 		(x.loc[a] & x.memory).each(func(b int) {
 			ea, eb := &x.events[a], &x.events[b]
-			if ea.thread < 0 || ea.thread >= eb.thread || ea.kind == read && eb.kind == read || x.strong.has(a, b) ||
-				x.cause.has(a, b) || x.cause.has(b, a) {
-				return
-			}
-			key := [2]*Instruction{ea.in, eb.in}
-			at, known := x.races[key]
-			if !known {
-				at = len(x.result.Races)
-				x.races[key] = at
-				x.result.Races = append(x.result.Races, Race{First: ea.in, Second: eb.in, Threads: [2]int{ea.thread, eb.thread}})
-			}
-			if !x.result.Races[at].Sequential {
-				found = append(found, at)
+			reads := ea.kind == read && eb.kind == read
+			if ea.thread >= 0 && ea.thread < eb.thread && !reads && !x.strong.has(a, b) && !x.cause.has(a, b) &&
+				!x.cause.has(b, a) {
+				pairs = append(pairs, [2]int{a, b})
 			}
 		})
 	})
+	return pairs
+}
+
+// findRaces adds the races of an execution.
+func (x *execution) findRaces() {
+	var found []int
+	for _, pair := range x.racing() {
+		a, b := &x.events[pair[0]], &x.events[pair[1]]
+		key := [2]*Instruction{a.in, b.in}
+		at, known := x.races[key]
+		if !known {
+			at = len(x.result.Races)
+			x.races[key] = at
+			x.result.Races = append(x.result.Races, Race{First: a.in, Second: b.in, Threads: [2]int{a.thread, b.thread}})
+		}
+		if !x.result.Races[at].Sequential {
+			found = append(found, at)
+		}
+	}
 	if len(found) > 0 && x.sequential() {
 		for _, at := range found {
 			x.result.Races[at].Sequential = true
@@ -107,7 +120,7 @@ func (x *execution) findRaces() {
 	}
 }
 
-// judge sorts the states and decides the condition.
+// judge sorts states and races and decides the condition.
 func (r *Result) judge() {
 	slices.SortFunc(r.States, func(a, b State) int {
 		for i := range a.Registers {
@@ -116,6 +129,9 @@ func (r *Result) judge() {
 			}
 		}
 		return slices.Compare(a.Memory, b.Memory)
+	})
+	slices.SortFunc(r.Races, func(a, b Race) int {
+		return cmp.Or(slices.Compare(a.Threads[:], b.Threads[:]), a.First.Line-b.First.Line, a.Second.Line-b.Second.Line)
 	})
 	t := r.Test
 	if t.Condition == nil {

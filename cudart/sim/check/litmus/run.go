@@ -48,11 +48,14 @@ func Run(out io.Writer, paths []string, expected Expectations, o Options) (Summa
 			s.Agree++
 		default:
 			s.Missed++
-			fmt.Fprintf(out, "%s: the expected verdict is %s\n%s", path, verdictNames[want], result)
+			fmt.Fprintf(out, "%s: the condition %s\n%s", path, missed[want], result)
 		}
 	}
 	return s, nil
 }
+
+// missed says how a verdict is not the one that was wanted.
+var missed = map[bool]string{true: "does not hold, and must", false: "holds, and must not"}
 
 // filesOf lists files, and those in folders, in order.
 func filesOf(paths []string) ([]string, error) {

@@ -56,6 +56,7 @@ func families() map[string][]made {
 	return map[string][]made{
 		"message passing":      messagePassing(),
 		"fences and flags":     mixedScopes(),
+		"halves of fences":     fenceHalves(),
 		"load buffering":       loadBuffering(),
 		"write to read":        writeToRead(),
 		"chains of messages":   chains(),

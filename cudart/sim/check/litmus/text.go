@@ -5,8 +5,6 @@ import (
 	"strings"
 )
 
-var verdictNames = map[bool]string{true: "holds", false: "does not hold"}
-
 // mostStates is how many final states a result shows.
 const mostStates = 16
 
@@ -14,8 +12,12 @@ const mostStates = 16
 func (r *Result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: ", r.Test.Name)
+	verdict := "holds"
+	if !r.Holds {
+		verdict = "does not hold"
+	}
 	if r.Test.Condition != nil {
-		fmt.Fprintf(&b, "%s %s; ", r.Test.Quantifier, verdictNames[r.Holds])
+		fmt.Fprintf(&b, "%s %s; ", r.Test.Quantifier, verdict)
 	}
 	fmt.Fprintf(&b, "%d states, %d executions\n", len(r.States), r.Executions)
 	for i := range r.States {

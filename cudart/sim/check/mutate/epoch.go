@@ -39,7 +39,8 @@ func (c *code) epochs() {
 func (c *code) counted(load *ptx.Inst, known map[int]bool) (found bool) {
 	for i := range c.body {
 		in := &c.body[i]
-		if in.Op != "st" || strong(in) || len(in.Args) < 2 || in.Args[1].Kind != ptx.Register ||
+		shared := has(in, "shared", "shared::cta")
+		if in.Op != "st" || strong(in) || shared || len(in.Args) < 2 || in.Args[1].Kind != ptx.Register ||
 			!known[in.Args[1].Reg] || !sameAddress(in.Args[0], load.Args[1]) {
 			continue
 		}

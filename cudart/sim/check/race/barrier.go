@@ -14,7 +14,7 @@ type Barrier struct {
 // Arrive adds what a thread has done.
 func (d *Detector) Arrive(b *Barrier, t *Thread) {
 	b.add(&t.known)
-	t.arrived = t.known
+	t.arrived, t.complete = t.known, t.time
 	t.tick()
 }
 

@@ -7,7 +7,11 @@ type Detector struct {
 	threads  int
 	findings []Finding
 	known    map[pair]int // index in findings
-	at       *Memory      // that is accessed now
+	polls    []poll
+	torn     []Tear
+	at       *Memory // that is accessed now
+
+	met []*Operation // that have accessed bytes behind another one
 }
 
 // New makes a detector that knows no threads.
@@ -28,12 +32,30 @@ type Thread struct {
 	arrived knowledge // what it knew when it arrived at a barrier last
 	// seen are the messages that strong reads have observed, until a fence has acquired them.
 	seen []observation
+	// complete is the time up to which a barrier has completed its reads; reading and polled are those of hardware.go.
+	complete uint32
+	reading  *reading
+	polled   map[*reading]bool
 }
 
 // NewThread makes a thread that begins after a moment, which may be nil.
 func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
-	t := &Thread{Name: name, place: at, number: d.threads}
 	d.threads++
+	return begin(&Thread{Name: name, place: at, number: d.threads - 1}, after)
+}
+
+// Succeed makes a thread that begins after a moment and takes the place of an earlier thread in the clocks, whose last
+// step was to arrive somewhere. It returns nil if that may not happen before the moment.
+func (d *Detector) Succeed(earlier *Thread, name any, at Place, after *Moment) *Thread {
+	last := earlier.complete
+	if after == nil || last == 0 || last+1 != earlier.time || after.ordered.at(earlier.number) < last {
+		return nil
+	}
+	return begin(&Thread{Name: name, place: at, number: earlier.number, time: earlier.time}, after)
+}
+
+// begin makes a thread begin after a moment, which may be nil.
+func begin(t *Thread, after *Moment) *Thread {
 	t.known.ordered.own, t.known.anyScope.own = t.number, t.number
 	if after != nil {
 		t.known.ordered.past, t.known.anyScope.past, t.known.lost = after.ordered, after.anyScope, after.lost

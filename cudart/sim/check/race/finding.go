@@ -36,6 +36,8 @@ type Finding struct {
 	Memory        any    // Memory.Name
 	Flag          *Edge  // with NarrowScope: the edge that would order them, or nil
 	Count         int    // how often the two instructions had this race
+	// Hardware says that current GPUs perform the two in this order, though PTX does not promise it.
+	Hardware bool
 }
 
 // pair identifies a finding: races of the same two instructions for the same cause are one.
@@ -43,17 +45,21 @@ type pair struct {
 	first, second         Site
 	kindFirst, kindSecond Kind
 	cause                 Cause
+	hardware              bool
 }
 
-// compare looks for a race of a new access with one that was recorded.
-func (d *Detector) compare(old, now *event, addr uint64) {
+// compare looks for a race of a new access with one that was recorded, which may be nil, and reports whether it is one.
+func (d *Detector) compare(old, now *event, addr uint64) bool {
+	if old != nil && old.thread != now.thread {
+		d.meet(old.op, now.op)
+	}
 	if old == nil || old.thread == now.thread && !now.op.ReadOnly ||
 		morallyStrong(old.thread, old.op, now.thread, now.op) {
-		return
+		return false
 	}
 	cause, race := whyUnordered(old, now)
 	if !race {
-		return
+		return false
 	}
 	f := Finding{
 		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op},
@@ -62,13 +68,17 @@ func (d *Detector) compare(old, now *event, addr uint64) {
 	if cause == NarrowScope && !old.meets(now) {
 		f.Flag = now.thread.known.lost
 	}
-	key := pair{old.op.Site, now.op.Site, old.op.Kind, now.op.Kind, f.Cause}
+	key := pair{old.op.Site, now.op.Site, old.op.Kind, now.op.Kind, f.Cause, false}
+	if _, ok := d.known[key]; !ok && cause == NoOrder && d.orders(old, now) {
+		f.Hardware, key.hardware = true, true
+	}
 	if at, ok := d.known[key]; ok {
 		d.findings[at].Count++
-		return
+		return true
 	}
 	d.known[key] = len(d.findings)
 	d.findings = append(d.findings, f)
+	return true
 }
 
 // meets reports whether two accesses would be morally strong if they had the same bytes and wide scopes.
@@ -85,6 +95,9 @@ func whyUnordered(old, now *event) (cause Cause, race bool) {
 		return ReadByNC, true
 	case ordered && writes && old.op.Proxy == Generic && now.op.Proxy == Async &&
 		old.time > known.seen[now.op.Space].at(old.thread.number):
+		return WrongProxy, true
+	case ordered && writes && old.op.Multicast != now.op.Multicast && !(old.op.strong() && now.op.strong()) &&
+		old.time > known.seen[AliasSpace].at(old.thread.number):
 		return WrongProxy, true
 	case ordered:
 		return 0, false

@@ -1,51 +1,60 @@
 package race
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
-// BeginMemory makes a memory that has not been accessed begin with an operation of a thread, which writes: accesses that it
-// does not happen before race with it.
+// BeginMemory makes a memory that has not been accessed begin with an operation of a thread, which writes: accesses
+// that it does not happen before race with it.
 func (d *Detector) BeginMemory(t *Thread, m *Memory, op *Operation) {
 	m.origin = &event{thread: t, time: t.time, op: op}
 }
 
-// checkWritten tells of a read of an element whose first byte was not written since the memory began. Vectors at the
-// end of a buffer reach beyond what was written, and what is behind is left out as a rule.
-func (m *Memory) checkWritten(e *event, addr uint64, cells []cell) {
-	if m.Unwritten != nil && cells[0].write == m.origin {
-		m.Unwritten(e.thread, e.op, addr)
+// checkWritten tells of reads of elements whose first byte was not written since the memory began. Vectors at the end
+// of a buffer reach beyond what was written, and what is behind is left out as a rule.
+func (m *Memory) checkWritten(e *event, addr uint64, cells []cell, perElement int) {
+	if m.Unwritten == nil {
+		return
+	}
+	for i := 0; i < len(cells); i += perElement {
+		if cells[i].write == m.origin {
+			m.Unwritten(e.thread, e.op, addr+uint64(i/perElement)*e.op.Bytes)
+		}
 	}
 }
 
-// EndMemory ends a range of memory with an operation of a thread, which writes: accesses that do not happen before it race
-// with it. Nothing is kept of the range. Its ends are multiples of 256.
+// EndMemory ends a range of memory with an operation of a thread, which writes: accesses that do not happen before it
+// race with it. Nothing is kept of the range, which is an allocation and shares no chunk with another one.
 func (d *Detector) EndMemory(t *Thread, m *Memory, begin, end uint64, op *Operation) {
 	d.at = m
 	now := &event{thread: t, time: t.time, op: op}
-	for _, number := range m.pagesIn(begin/pageBytes, end/pageBytes) {
-		p := m.pages[number]
-		for i := range p.cells {
-			d.write(now, number*pageBytes+uint64(i)*p.grain, p.cells[i:i+1], nil)
+	for _, number := range slices.Sorted(maps.Keys(m.chunks)) {
+		c := m.chunks[number]
+		if number < begin/chunkBytes || number*chunkBytes >= end {
+			continue
 		}
-		delete(m.pages, number)
+		d.write(now, number*chunkBytes, c.rest[:], 1, nil)
+		for i, p := range c.pages {
+			if p == nil {
+				continue
+			}
+			d.endPage(now, number*chunkBytes+uint64(i)*pageBytes, p)
+		}
+		delete(m.chunks, number)
 	}
 	m.last = nil
 }
 
-// pagesIn are the numbers of the pages of a range that have been accessed, in their order.
-func (m *Memory) pagesIn(begin, end uint64) (all []uint64) {
-	if end-begin <= uint64(len(m.pages)) {
-		for number := begin; number < end; number++ {
-			if m.pages[number] != nil {
-				all = append(all, number)
-			}
+// endPage ends the memory of a page. Neighbours with the same last accesses are compared once.
+func (d *Detector) endPage(now *event, addr uint64, p *page) {
+	var last cell
+	for i := range p.cells {
+		c := p.cells[i]
+		if i > 0 && c.more == nil && last.more == nil && c.write == last.write && c.read == last.read {
+			continue
 		}
-		return all
+		d.write(now, addr+uint64(i)*p.grain, p.cells[i:i+1], 1, nil)
+		last = c
 	}
-	for number := range m.pages {
-		if begin <= number && number < end {
-			all = append(all, number)
-		}
-	}
-	slices.Sort(all)
-	return all
 }

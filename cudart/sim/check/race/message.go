@@ -7,6 +7,7 @@ type message struct {
 	writer   *Thread
 	op       *Operation
 	releases []*release
+	reading  *reading
 	// observers are those of the write, without its writer.
 	observers []observer
 }
@@ -48,7 +49,7 @@ func (t *Thread) releasesOf(op *Operation) []*release {
 // publish is the message of a strong write behind the message that was there. An atomic operation passes on what it
 // reads, and a thread's own later write what it has released to the same place.
 func publish(t *Thread, op *Operation, releases []*release, before *message) *message {
-	m := &message{writer: t, op: op, releases: releases}
+	m := &message{writer: t, op: op, releases: releases, reading: t.reads()}
 	if before == nil {
 		return m
 	}
@@ -79,7 +80,7 @@ func (t *Thread) observe(m *message, op *Operation) {
 	strong := morallyStrong(m.writer, m.op, t, op)
 	for _, r := range m.releases {
 		o := observation{r, strong}
-		if r.by == t || op.Acquire && t.acquire(o, op) || slices.Contains(t.seen, o) {
+		if r.by == t || op.Acquire && t.acquire(o, op) || op.Reduction || slices.Contains(t.seen, o) {
 			continue
 		}
 		t.seen = append(t.seen, o)
@@ -89,7 +90,10 @@ func (t *Thread) observe(m *message, op *Operation) {
 // acquire ends an acquire pattern with an acquire or a fence. It reports whether the release happens before that.
 func (t *Thread) acquire(o observation, op *Operation) bool {
 	if o.morallyStrong && o.op.Scope.reaches(o.by.place, t.place) && op.Scope.reaches(t.place, o.by.place) {
-		t.known.join(&o.known)
+		// Clocks are joined as a whole: who knows the time of the release knows what led to it.
+		if o.known.ordered.time > t.known.ordered.at(o.by.number) {
+			t.known.join(&o.known)
+		}
 		return true
 	}
 	t.known.anyScope.join(&o.known.anyScope)

@@ -32,3 +32,14 @@ func (m *message) happensBefore(t *Thread) bool {
 	}
 	return false
 }
+
+// compareObserved looks for a race with a write, or a read without a message, unless observation orders it.
+func (d *Detector) compareObserved(old *event, m *message, now *event, addr uint64) bool {
+	if old == nil || now.op.ReadOnly || now.op.Proxy != old.op.Proxy || !m.happensBefore(now.thread) {
+		return d.compare(old, now, addr)
+	}
+	if old.thread != now.thread {
+		d.meet(old.op, now.op)
+	}
+	return false
+}

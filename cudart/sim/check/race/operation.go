@@ -64,10 +64,15 @@ type Operation struct {
 	Scope            Scope // not NoScope: the access is strong
 	Acquire, Release bool
 	Bytes            uint64 // of an element, a power of two up to 256; all elements are aligned to it
+	Vector           int    // elements of a strong vector access; 0 of others
 	Proxy            Proxy
 	Space            Space
+	Multicast        bool // by a multicast address
 	ReadOnly         bool // a read by .nc, of memory that nobody writes while the grid runs
+	Reduction        bool // red, whose read begins no acquire pattern
 	Site             Site
+
+	met *meetings // of this operation behind others, or nil
 }
 
 func (o *Operation) strong() bool { return o.Scope != NoScope }

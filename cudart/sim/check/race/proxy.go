@@ -17,11 +17,13 @@ const (
 	GlobalSpace Space = iota
 	SharedSpace
 	BarrierSpace
+	// AliasSpace is the memory that a multicast address and another one stand for. It is of no operation.
+	AliasSpace
 	spaces
 )
 
 // FenceProxy is a proxy fence of a thread for some spaces: what happens before it happens before the asynchronous
-// accesses that begin after it.
+// accesses that begin after it, or of AliasSpace before accesses by another kind of address.
 func (d *Detector) FenceProxy(t *Thread, fenced ...Space) {
 	for _, s := range fenced {
 		t.known.seen[s] = t.known.ordered

@@ -5,8 +5,8 @@ import "slices"
 // Memory is what the detector keeps of an address space: the last accesses to each element. The zero Memory has
 // not been accessed.
 type Memory struct {
-	pages  map[uint64]*page
-	last   *page // that was accessed last, with its number
+	chunks map[uint64]*chunk
+	last   *chunk // that was accessed last, with its number
 	number uint64
 	origin *event // that began the memory; see BeginMemory
 	// Unwritten, where it is not nil, is called at a read of an element of which nothing was written.
@@ -15,8 +15,16 @@ type Memory struct {
 	Name any
 }
 
-// pageBytes is the size of a page, and of the largest element.
-const pageBytes = 256
+const (
+	pageBytes  = 256 // the size of a page, and of the largest element
+	chunkBytes = 1 << 16
+)
+
+// chunk is what is kept of chunkBytes. Copies and fills often access all of it alike.
+type chunk struct {
+	rest  [1]cell // of the bytes without a page
+	pages [chunkBytes / pageBytes]*page
+}
 
 // page is what is kept of pageBytes. All its cells have the same size, that of the smallest element accessed so far.
 type page struct {
@@ -26,9 +34,16 @@ type page struct {
 
 // cell is the last write to some bytes, and the reads since then.
 type cell struct {
-	write   *event
+	write, read *event
+	more        *more // or nil
+}
+
+// more is what few cells have.
+type more struct {
 	message *message // of the write, if it is strong
-	reads   []*event
+	reads   []*event // but for the first one
+	few     [3]*event
+	earlier []earlier
 }
 
 // event is an operation at a time of a thread. Accesses of one instruction share it.
@@ -43,122 +58,218 @@ type event struct {
 func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint64, elements int) {
 	d.at = m
 	if op.strong() && op.Kind != Write {
-		m.each(op, addresses, elements, func(_ uint64, cells []cell) {
-			t.observe(cells[0].message, op)
+		m.each(op, addresses, elements, func(_ uint64, cells []cell, perElement int) {
 			for i := range cells {
-				cells[i].message.isObserved(t, op)
+				m := cells[i].message()
+				if i%perElement == 0 {
+					t.observe(m, op)
+					d.poll(t, m, op)
+				}
+				m.isObserved(t, op)
 			}
 		})
+		d.tears(t, m, op, addresses, elements)
 	}
 	e := &event{thread: t, time: t.time, op: op}
 	if op.Kind == Read {
-		m.each(op, addresses, elements, func(addr uint64, cells []cell) { d.read(e, addr, cells) })
+		m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.read(e, addr, cells, n) })
 		return
 	}
 	var releases []*release
 	if op.strong() {
 		releases = t.releasesOf(op) // behind what an atomic operation has acquired
 	}
-	m.each(op, addresses, elements, func(addr uint64, cells []cell) { d.write(e, addr, cells, releases) })
+	m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.write(e, addr, cells, n, releases) })
 }
 
-// each calls f for each element with its cells.
-func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(addr uint64, cells []cell)) {
-	for _, addr := range addresses {
-		for range elements {
-			f(addr, m.cells(addr, op.Bytes))
-			addr += op.Bytes
-		}
-	}
-}
-
-func (d *Detector) read(e *event, addr uint64, cells []cell) {
-	d.at.checkWritten(e, addr, cells)
+// read is a read of elements that have so many cells each.
+func (d *Detector) read(e *event, addr uint64, cells []cell, perElement int) {
+	d.at.checkWritten(e, addr, cells, perElement)
+	var ordered *event // before e: elements that were written at once are compared once
 	for i := range cells {
-		d.compareWrite(&cells[i], e, addr)
-		cells[i].addRead(e)
-	}
-}
-
-// compareWrite looks for a race with the last write, unless observation orders it.
-func (d *Detector) compareWrite(c *cell, now *event, addr uint64) {
-	if c.write == nil || now.op.ReadOnly || now.op.Proxy != c.write.op.Proxy || !c.message.happensBefore(now.thread) {
-		d.compare(c.write, now, addr)
+		c := &cells[i]
+		if c.write != ordered && !d.compareObserved(c.write, c.message(), e, addr+uint64(i/perElement)*e.op.Bytes) &&
+			c.more == nil {
+			ordered = c.write
+		}
+		d.compareEarlier(c, e, addr+uint64(i/perElement)*e.op.Bytes)
+		c.addRead(e)
 	}
 }
 
 // write is a write or an atomic operation.
-func (d *Detector) write(e *event, addr uint64, cells []cell, releases []*release) {
+func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, releases []*release) {
 	if e.op.Kind == Update {
-		d.at.checkWritten(e, addr, cells)
+		d.at.checkWritten(e, addr, cells, perElement)
 	}
+	var orderedWrite, orderedRead *event
 	for i := range cells {
 		c := &cells[i]
-		d.compareWrite(c, e, addr)
-		for _, r := range c.reads {
-			d.compare(r, e, addr)
+		at := addr + uint64(i/perElement)*e.op.Bytes
+		if c.write != orderedWrite && !d.compareObserved(c.write, c.message(), e, at) && c.more == nil {
+			orderedWrite = c.write
 		}
-		before := c.message
-		*c = cell{write: e, reads: c.reads[:0]}
+		if c.read != orderedRead && !d.compare(c.read, e, at) {
+			orderedRead = c.read
+		}
+		var before *message
+		if m := c.more; m != nil {
+			for _, r := range m.reads {
+				d.compare(r, e, at)
+			}
+			before = m.message
+		}
+		d.compareEarlier(c, e, at)
+		kept := c.replaced(e)
+		if m := c.more; m != nil {
+			m.message, m.reads, m.earlier = nil, m.reads[:0], kept
+		} else if len(kept) > 0 {
+			c.extra().earlier = kept
+		}
+		c.write, c.read = e, nil
 		if e.op.strong() {
-			c.message = publish(e.thread, e.op, releases, before)
+			c.extra().message = publish(e.thread, e.op, releases, before)
 		}
 	}
+}
+
+// message is that of the last write, or nil.
+func (c *cell) message() *message {
+	if c.more == nil {
+		return nil
+	}
+	return c.more.message
+}
+
+func (c *cell) extra() *more {
+	if c.more == nil {
+		c.more = &more{}
+		c.more.reads = c.more.few[:0]
+	}
+	return c.more
 }
 
 // addRead keeps one read of each thread, strength and proxy. The last copy of a channel stands for the others.
 func (c *cell) addRead(e *event) {
-	for i, r := range c.reads {
-		if r.thread.number == e.thread.number && r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes &&
-			r.op.Proxy == e.op.Proxy {
-			c.reads[i] = e
+	if c.read == nil || c.read.standsFor(e) {
+		c.read = e
+		return
+	}
+	m := c.extra()
+	for i, r := range m.reads {
+		if r.standsFor(e) {
+			m.reads[i] = e
 			return
 		}
 	}
-	c.reads = append(c.reads, e)
+	m.reads = append(m.reads, e)
 }
 
-// cells are those of an element. The cells of its page become as small as the element, if they are larger.
-func (m *Memory) cells(addr, bytes uint64) []cell {
-	p := m.page(addr/pageBytes, bytes)
-	if bytes < p.grain {
-		p.split(bytes)
+func (r *event) standsFor(e *event) bool {
+	return r.thread.number == e.thread.number && (r.op == e.op ||
+		r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes && r.op.Proxy == e.op.Proxy)
+}
+
+// each calls f for the elements, those of a page together, with their cells: n for each element.
+func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(at uint64, cells []cell, n int)) {
+	size := op.Bytes * uint64(elements)
+	for i := 0; i < len(addresses); {
+		begin := addresses[i]
+		end := begin + size
+		for i++; i < len(addresses) && addresses[i] == end; i++ {
+			end += size
+		}
+		for begin < end {
+			c := m.chunk(begin / chunkBytes)
+			stop := min(end, (begin/chunkBytes+1)*chunkBytes)
+			if stop-begin == chunkBytes && op.Bytes == pageBytes {
+				c.whole(op, begin, f)
+			} else {
+				c.some(op, begin, stop, f)
+			}
+			begin = stop
+		}
 	}
-	first := addr % pageBytes / p.grain
-	return p.cells[first : first+bytes/p.grain]
 }
 
-// page finds a page by its number, or makes one for elements of so many bytes.
-func (m *Memory) page(number, bytes uint64) *page {
+// whole is each for all elements of a chunk.
+func (c *chunk) whole(op *Operation, addr uint64, f func(uint64, []cell, int)) {
+	for i, p := range c.pages {
+		if p != nil {
+			f(addr+uint64(i)*pageBytes, p.cells, len(p.cells))
+		}
+	}
+	f(addr, c.rest[:], 1)
+	if op.Kind == Write && !op.strong() { // all pages are alike now
+		clear(c.pages[:])
+	}
+}
+
+// some is each for elements of a chunk.
+func (c *chunk) some(op *Operation, addr, end uint64, f func(uint64, []cell, int)) {
+	for addr < end {
+		at := addr % chunkBytes / pageBytes
+		p := c.pages[at]
+		if p == nil {
+			p = &page{grain: pageBytes, cells: c.rest[:]}
+			c.pages[at] = p
+			p.split(op.Bytes)
+		} else if op.Bytes < p.grain {
+			p.split(op.Bytes)
+		}
+		stop := min(end, (addr/pageBytes+1)*pageBytes)
+		first := addr % pageBytes / p.grain
+		f(addr, p.cells[first:first+(stop-addr)/p.grain], int(op.Bytes/p.grain))
+		addr = stop
+	}
+}
+
+// Untouched reports whether nothing has accessed the chunks of so many bytes.
+func (m *Memory) Untouched(addr, bytes uint64) bool {
+	for n := addr / chunkBytes; n*chunkBytes < addr+bytes; n++ {
+		if m.chunks[n] != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// chunk finds a chunk by its number, or makes it.
+func (m *Memory) chunk(number uint64) *chunk {
 	if m.last != nil && m.number == number {
 		return m.last
 	}
-	p := m.pages[number]
-	if p == nil {
-		if m.pages == nil {
-			m.pages = map[uint64]*page{}
+	c := m.chunks[number]
+	if c == nil {
+		if m.chunks == nil {
+			m.chunks = map[uint64]*chunk{}
 		}
-		p = &page{grain: bytes}
-		p.cells = make([]cell, pageBytes/p.grain)
-		for i := range p.cells {
-			p.cells[i].write = m.origin
-		}
-		m.pages[number] = p
+		c = &chunk{}
+		c.rest[0].write = m.origin
+		m.chunks[number] = c
 	}
-	m.last, m.number = p, number
-	return p
+	m.last, m.number = c, number
+	return c
 }
 
 // split makes the cells of a page smaller.
 func (p *page) split(grain uint64) {
-	parts := p.grain / grain
-	cells := make([]cell, 0, uint64(len(p.cells))*parts)
-	for _, c := range p.cells {
+	parts := int(p.grain / grain)
+	cells := make([]cell, 0, len(p.cells)*parts)
+	for i := range p.cells {
 		for range parts {
-			part := c
-			part.reads = slices.Clone(c.reads)
-			cells = append(cells, part)
+			cells = append(cells, p.cells[i].clone())
 		}
 	}
 	p.grain, p.cells = grain, cells
+}
+
+func (c *cell) clone() cell {
+	part := *c
+	if c.more != nil {
+		part.more = &more{
+			message: c.more.message, reads: slices.Clone(c.more.reads), earlier: slices.Clone(c.more.earlier),
+		}
+	}
+	return part
 }

@@ -174,6 +174,24 @@ func TestStories(t *testing.T) {
 			0.1 reads x`,
 			[]string{"1-6 nothing orders them"},
 		},
+		"a reduction and a fence acquire nothing": {`
+			0.0 writes x
+			0.0 release.gpu c
+			0.1 reduces.gpu c
+			0.1 fence.gpu
+			0.1 reads x`, []string{"1-5 nothing orders them"}},
+		"as an atomic operation and a fence do": {`
+			0.0 writes x
+			0.0 release.gpu c
+			0.1 adds.gpu c
+			0.1 fence.gpu
+			0.1 reads x`, nil},
+		"a reduction passes on what was released": {`
+			0.0 writes x
+			0.0 release.gpu c
+			0.1 reduces.gpu c
+			0.2 acquire.gpu c
+			0.2 reads x`, nil},
 		"a plain store breaks the chain of tickets": {`
 			0.0 writes x
 			0.0 adds.acq_rel.gpu c
@@ -215,6 +233,23 @@ func TestStories(t *testing.T) {
 			0.0 relaxed.gpu f
 			1.0 polls.sys f
 			1.0 reads f`, []string{"1-2 a scope is too narrow", "1-3 nothing orders them"}},
+		"a strong write does not hide the weak read in front of it": {`
+			1.0 reads f
+			1.0 relaxed.sys f
+			0.0 relaxed.sys f`, []string{"1-3 nothing orders them"}},
+		"nor a weak write": {
+			`
+			1.0 writes f
+			1.0 relaxed.sys f
+			0.0 polls.sys f
+			0.0 relaxed.sys f`,
+			[]string{"1-3 nothing orders them", "1-4 nothing orders them"},
+		},
+		"which a release passes on": {`
+			1.0 writes f
+			1.0 release.sys f
+			0.0 acquire.sys f
+			0.0 relaxed.sys f`, nil},
 		"two readers": {`
 			0.0 reads x
 			1.0 reads x`, nil},

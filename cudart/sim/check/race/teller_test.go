@@ -17,6 +17,7 @@ import (
 //	0.0/1                   of cluster 1; a block is a cluster of its own where none is named
 //	0.0~ 0.1 bar            0.0 arrives relaxed, and waits
 //	0.0 begins, 0.0 ends    the life of the memory
+//	0.0 reduces.gpu f       a relaxed reduction, which returns nothing
 //	0.0 fence.gpu           a fence that acquires and releases
 //	0.0 0.0b bar            the block's barrier of these threads; 0.0+ arrives and does not wait
 //	0.0 copies a x y        an asynchronous copy called a from x to y, through the async proxy unless copies.generic;
@@ -54,7 +55,8 @@ var operations = map[string]Operation{
 	"writes": {Kind: Write}, "reads": {Kind: Read}, "wide": {Kind: Write}, "reads.nc": {Kind: Read, ReadOnly: true},
 	"release": {Kind: Write, Release: true}, "relaxed": {Kind: Write}, "acquire": {Kind: Read, Acquire: true},
 	"polls": {Kind: Read}, "adds": {Kind: Update}, "adds.acq_rel": {Kind: Update, Acquire: true, Release: true},
-	"fence": {Kind: Fence, Acquire: true, Release: true},
+	"reduces": {Kind: Update, Reduction: true},
+	"fence":   {Kind: Fence, Acquire: true, Release: true},
 }
 
 func (s *teller) tell(number int, step string) {
@@ -162,6 +164,9 @@ func races(story string) []string {
 		text := fmt.Sprintf("%v-%v %s", f.First.Op.Site, f.Second.Op.Site, f.Cause)
 		if f.Flag != nil {
 			text += fmt.Sprintf(" by %v-%v", f.Flag.Release.Op.Site, f.Flag.Acquire.Op.Site)
+		}
+		if f.Hardware {
+			text += ", but hardware"
 		}
 		all = append(all, text)
 	}

@@ -1,0 +1,97 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/exec"
+)
+
+// Deadlock: nothing can go on, or nothing but time-outs. It is looked for while all that runs polls, before simulated
+// time advances: a kernel whose waits have a deadline never gets there.
+const Deadlock Kind = "deadlock"
+
+// The causes of a deadlock.
+const (
+	causeGrids       = "grids differ between ranks"
+	causeResident    = "blocks are not resident"
+	causeNotLaunched = "a rank has not launched the kernel"
+	causeCycle       = "a cycle of waits"
+	causeNobody      = "nobody who still runs writes the word"
+	causeHost        = "host code waits for ever"
+)
+
+// patience is how often each loop must have read the same values, so that loops which count their polls end by
+// themselves.
+const patience = 256
+
+// Wait is who cannot go on in a deadlock: lanes of a warp, or the host code of a rank.
+type Wait struct {
+	Access
+	For string // the word, barrier or event that it waits for, such as "rank 0's signal pad at +0x40"
+	// Value is what the word holds, and Test how the code compares it, such as "value - 6 > -1"; "" if that cannot be
+	// told.
+	Value, Test string
+	// Writers have written the word before, in this launch or an earlier one.
+	Writers []Access
+	// On are the waits, by index, whose end it waits for. It is empty where nobody who still runs can end it.
+	On []int
+
+	launch *watchedGrid // nil for hosts
+	state  exec.WaitState
+	lanes  uint32
+	site   exec.Site
+	count  int // barrier
+	addr   uint64
+	shared bool
+	wanted int
+}
+
+// isStuck reports whether all that runs polls, or waits for what polls, and whether what is polled has not changed
+// since each loop was last executed as a whole.
+func (r *run) isStuck() bool {
+	for _, rank := range r.ranks {
+		if rank.host.ready() {
+			return false
+		}
+	}
+	for _, g := range r.grids {
+		if g.grid == nil {
+			continue
+		}
+		for _, w := range g.grid.Waits() {
+			switch w.State {
+			case exec.Goes:
+				return false
+			case exec.Polling:
+				d := g.doer(w.Block, w.Warp)
+				if times(d.polls.loop(r, d)) < patience {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// isDeadlock reports whether a run in which nothing has gone on for a while never goes on, but for time-outs.
+func (r *run) isDeadlock() bool {
+	const often = 16 // rounds between two looks
+	return r.idle.progress == r.progress && r.idle.rounds%often == often-1 && r.isStuck()
+}
+
+// deadlock notes why nothing can go on, and returns it as an error.
+func (r *run) deadlock() error {
+	r.signals.confirmLost(r)
+	g := r.waitGraph()
+	r.addOther(g.finding())
+	return fmt.Errorf("nothing can go on: %s", strings.Join(g.lines(), "; "))
+}
+
+// sideOf is an instruction of a kernel for people.
+func sideOf(by *doer, site exec.Site, kind race.Kind) Access {
+	in, actor := site.Instruction(), by.Actor
+	actor.Launch = by.grid.launch
+	return Access{Actor: actor, Kind: kind, Text: site.Text(), Module: in.Module, Line: in.Line, Source: in.Source}
+}

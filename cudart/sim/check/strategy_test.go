@@ -1,0 +1,56 @@
+package check
+
+import (
+	"runtime"
+	"testing"
+)
+
+// rare is a bug that shows only if rank 1, after much work of its own, is before the first store of rank 0.
+func rare() []string {
+	const work = "mov.u32 %i, 0; work: add.u32 %i, %i, 1; setp.lt.u32 %p, %i, 20000; @%p bra work;"
+	return []string{
+		"st.global.u32 [%x], 1;" + storeY,
+		work + loadY + "setp.eq.u32 %p, %b, 0; @%p bra early; ret; early: st.global.u32 [%x], 2;",
+	}
+}
+
+// Each strategy but random finds a bug that random misses in as many schedules.
+func TestStrategiesFindARareBug(t *testing.T) {
+	for _, test := range []struct {
+		strategy Strategy
+		finds    bool
+	}{{Random, false}, {PCT, true}, {Late, true}, {Bounded, true}, {Exhaustive, true}} {
+		e := explore(t, Exploration{Strategies: []Strategy{test.strategy}, Schedules: 24, Seed: 7}, rare()...)
+		if found := len(e.Findings) > 0; found != test.finds || e.Err != nil {
+			t.Errorf("%s in %d schedules: findings %v, error %v", test.strategy, e.Schedules, e.Findings, e.Err)
+		}
+	}
+}
+
+// Coverage tells which pairs of instructions were seen in both orders.
+func TestCoverageOfOrders(t *testing.T) {
+	for name, test := range map[string]struct {
+		codes       []string
+		pairs, both int
+	}{
+		"either order": {[]string{storeX, loadX}, 1, 1},
+		"one order":    {[]string{storeX, awaitX}, 1, 0},
+		"no pair":      {[]string{loadX, loadX}, 0, 0},
+	} {
+		e := exhaust(t, Exploration{}, test.codes...)
+		if e.Pairs != test.pairs || e.BothOrders != test.both {
+			t.Errorf("%s: %d of %d pairs in both orders, want %d of %d", name, e.BothOrders, e.Pairs, test.both, test.pairs)
+		}
+	}
+}
+
+// The number of processors makes no difference.
+func TestProcessorsMakeNoDifference(t *testing.T) {
+	run := func(processors int) string {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+		return asJSON(t, explore(t, Exploration{Schedules: 12, Seed: 3, ShrinkRuns: 50}, rare()...))
+	}
+	if one, two := run(1), run(2); one != two {
+		t.Errorf("with one processor:\n%s\nwith two:\n%s", one, two)
+	}
+}

@@ -1,0 +1,200 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/exec"
+)
+
+// waitGraph is who waits for whom when nothing can go on.
+type waitGraph struct {
+	run   *run
+	waits []Wait
+}
+
+// Bounds of what a wait-for graph has.
+const (
+	mostWords = 2   // of one warp's loop
+	mostWaits = 256 // of a deadlock; the others are like them
+)
+
+// waitGraph describes all that waits: the hosts, then the warps of each launch.
+func (r *run) waitGraph() *waitGraph {
+	g := &waitGraph{run: r}
+	for _, rank := range r.ranks {
+		if h := rank.host; !h.ended {
+			g.waits = append(g.waits, Wait{
+				Access: Access{Actor: Actor{Rank: rank.Number, Command: "host code"}, Kind: race.Read, Text: h.doing}, For: h.doing,
+			})
+		}
+	}
+	for _, s := range r.streams {
+		if v, ok := s.task.(*valueWait); ok {
+			g.addValueWait(s, v)
+		}
+	}
+	for _, w := range r.grids {
+		if w.grid != nil {
+			g.addWarps(w)
+		}
+	}
+	for i := range g.waits {
+		g.waits[i].On = g.endersOf(&g.waits[i])
+	}
+	return g
+}
+
+// addValueWait adds a WaitValue.
+func (g *waitGraph) addValueWait(s *stream, v *valueWait) {
+	by := Actor{Rank: s.device.rank.Number, Command: fmt.Sprintf("stream %d", s.number)}
+	w := Wait{Access: Access{Actor: by, Kind: race.Read, Text: "WaitValue"}, addr: uint64(v.addr)}
+	w.For, w.Test = g.run.memory.describe(w.addr), fmt.Sprintf("value - %d < 0", v.value)
+	if word, err := g.run.memory.bytes(v.addr, 4); err == nil {
+		w.Value = fmt.Sprint(wordOf(word))
+	}
+	g.waits = append(g.waits, w)
+}
+
+// addWarps adds the warps of a launch.
+func (g *waitGraph) addWarps(l *watchedGrid) {
+	for _, w := range l.grid.Waits() {
+		if len(g.waits) >= mostWaits {
+			return
+		}
+		d := l.doer(w.Block, w.Warp)
+		at := Wait{
+			Access: sideOf(d, w.Site, race.Read), launch: l, state: w.State, lanes: w.Lanes, site: w.Site,
+		}
+		switch w.State {
+		case exec.AtBarrier:
+			at.count, at.wanted = w.Barrier, w.Wanted
+			at.For = fmt.Sprintf("barrier %d of its block, where %d of %d threads have arrived", w.Barrier, w.Arrived, w.Wanted)
+		case exec.ForLanes:
+			at.For = fmt.Sprintf("other lanes of its warp; it has lanes %#x", w.Lanes)
+		case exec.ForBlocks:
+			at.For = "the other blocks of its cluster, or the kernel before it"
+		case exec.Polling:
+			g.addWords(d, at)
+			continue
+		default:
+			at.For = "nothing"
+		}
+		g.waits = append(g.waits, at)
+	}
+}
+
+// addWords adds a wait for each word that a loop polls most often. A word that the lanes read once in many polls, such
+// as one that says whether to give up, is none of those.
+func (g *waitGraph) addWords(d *doer, at Wait) {
+	loop := d.polls.loop(g.run, d)
+	most, words := times(loop), 0
+	for _, p := range loop {
+		p.each(func(lane int, addr uint64) {
+			if at.lanes>>lane&1 == 0 || 2*p.times < most || words == mostWords || g.knows(d, addr) {
+				return
+			}
+			words++
+			g.waits = append(g.waits, g.word(d, at, p, lane, addr))
+		})
+	}
+	if words == 0 {
+		at.For = "a word that it polls"
+		g.waits = append(g.waits, at)
+	}
+}
+
+func (g *waitGraph) knows(d *doer, addr uint64) bool {
+	return slices.ContainsFunc(g.waits, func(w Wait) bool {
+		return w.launch == d.grid && w.Block == d.Block && w.Warp == d.Warp && w.addr == addr
+	})
+}
+
+// word is a wait for a word. Of a vector it is the first element that the code compares with something.
+func (g *waitGraph) word(d *doer, at Wait, p *pollRead, lane int, addr uint64) Wait {
+	size := p.bytes / uint64(p.elements)
+	element := 0
+	for element+1 < p.elements && p.at.TestText(lane, element) == "" {
+		element++
+	}
+	word := addr + uint64(element)*size
+	at.Access, at.site, at.addr, at.shared = sideOf(d, p.at.Site, race.Read), p.at.Site, addr, exec.IsShared(addr)
+	at.For = g.run.whereSeen(d, word)
+	at.Value, at.Test = fmt.Sprint(wordOf(g.run.holds(d.grid, d.Block, word, min(size, 8)))), p.at.TestText(lane, element)
+	if w := g.run.signals.word(word, false); w != nil && !at.shared {
+		for _, s := range w.writers {
+			a := s.access()
+			if !slices.ContainsFunc(at.Writers, func(o Access) bool { return o.Who() == a.Who() && o.Place() == a.Place() }) {
+				at.Writers = append(at.Writers, a)
+			}
+		}
+	}
+	return at
+}
+
+// whereSeen describes an address for people, as a warp sees it.
+func (r *run) whereSeen(d *doer, addr uint64) string {
+	if exec.IsShared(addr) {
+		return r.where(sharedMemory{d.Rank, d.Block}, addr)
+	}
+	return r.where(nil, addr)
+}
+
+// endersOf are the waits whose end may end a wait.
+func (g *waitGraph) endersOf(w *Wait) []int {
+	may := func(o *Wait) bool { return false }
+	switch {
+	case w.launch == nil && w.addr == 0:
+		may = func(o *Wait) bool {
+			if w.Text == waitsToMeet {
+				return o.launch == nil && o.Text != waitsToMeet
+			}
+			return (o.launch != nil || o.addr != 0) && o.Rank == w.Rank
+		}
+	case w.state == exec.AtBarrier:
+		may = func(o *Wait) bool {
+			return o.launch == w.launch && o.Block == w.Block && (o.state != exec.AtBarrier || o.count != w.count)
+		}
+	case w.state == exec.ForLanes:
+		may = func(o *Wait) bool {
+			return o.launch == w.launch && o.Block == w.Block && o.Warp == w.Warp && o.lanes != w.lanes
+		}
+	case w.shared:
+		may = func(o *Wait) bool {
+			return o.launch == w.launch && o.Block == w.Block && (o.Warp != w.Warp || o.lanes != w.lanes)
+		}
+	case w.addr != 0:
+		may = g.writersOf(w)
+	}
+	var all []int
+	for i := range g.waits {
+		if o := &g.waits[i]; o != w && may(o) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// writersOf tells who may write a word of global memory. If it was written before, that is the same block of the same
+// rank. Otherwise it is a warp with an instruction ahead that has written to such memory of any rank; and where no
+// instruction has, one with any write ahead.
+func (g *waitGraph) writersOf(w *Wait) func(o *Wait) bool {
+	known := g.run.signals.writers[g.run.memory.rangeOf(w.addr)]
+	return func(o *Wait) bool {
+		if o.launch == nil || o.launch == w.launch && o.Block == w.Block && o.Warp == w.Warp {
+			return false
+		}
+		if len(w.Writers) > 0 && !slices.ContainsFunc(w.Writers, func(a Access) bool {
+			sameBlock := a.Rank == o.Rank && a.Kernel == o.Kernel && a.Block == o.Block
+			return sameBlock && (a.Warp == o.Warp || o.state == exec.AtBarrier)
+		}) {
+			return false
+		}
+		ahead := o.site.WritesAhead()
+		if len(known) == 0 {
+			return len(ahead) > 0
+		}
+		return slices.ContainsFunc(ahead, func(s exec.Site) bool { return slices.Contains(known, s) })
+	}
+}
