@@ -62,7 +62,7 @@ func OpenLifeline() (*Lifeline, error) {
 	}
 	l := &Lifeline{
 		Stderr: stderr, socket: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}),
-		again: make(chan os.Signal, 1),
+		again:  make(chan os.Signal, 1),
 		reaper: subreaper.NewReaper(),
 	}
 	go l.watch()
