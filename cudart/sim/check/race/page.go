@@ -11,7 +11,7 @@ type page struct {
 }
 
 // some is each for elements of a chunk.
-func (c *chunk) some(by *Thread, op *Operation, addr, end uint64, f func(uint64, []cell, int)) {
+func (c *chunk) some(now *event, op *Operation, addr, end uint64, f func(uint64, []cell, int)) {
 	for addr < end {
 		at := addr % chunkBytes / pageBytes
 		p := c.pages[at]
@@ -21,7 +21,7 @@ func (c *chunk) some(by *Thread, op *Operation, addr, end uint64, f func(uint64,
 			c.pages[at] = p
 		}
 		stop := min(end, (addr/pageBytes+1)*pageBytes)
-		if all := stop-addr == pageBytes && !op.strong(); all && p.isOneFor(by) {
+		if all := stop-addr == pageBytes && !op.strong(); all && p.isOneFor(now) {
 			f(addr, p.cells, 1)
 		} else {
 			if op.Bytes < p.grain {
@@ -40,17 +40,37 @@ func (c *chunk) some(by *Thread, op *Operation, addr, end uint64, f func(uint64,
 // unite makes a page of one cell.
 func (p *page) unite(c cell) { p.grain, p.one[0], p.cells = pageBytes, c, p.one[:] }
 
-// isOneFor reports whether a weak access of a thread to a whole page needs one cell alone: there is one, of other
-// threads. The accesses of a thread may be of several lanes, which cells of an element's size tell apart.
-func (p *page) isOneFor(by *Thread) bool {
+// isOneFor reports whether a weak access to a whole page needs one cell alone. There is one, and each access that it has
+// is of another thread or by the same lanes. Cells of an element's size tell lanes apart.
+func (p *page) isOneFor(now *event) bool {
 	c := &p.cells[0]
-	if p.grain != pageBytes || c.write.isBy(by) || c.read.isBy(by) {
+	if p.grain != pageBytes || c.write.isByOtherLanes(now) || c.read.isByOtherLanes(now) {
 		return false
 	}
-	return c.more == nil || !slices.ContainsFunc(c.more.reads, func(r *event) bool { return r.isBy(by) })
+	return c.more == nil || !slices.ContainsFunc(c.more.reads, func(r *event) bool { return r.isByOtherLanes(now) })
 }
 
-func (e *event) isBy(t *Thread) bool { return e != nil && e.thread == t }
+// isByOtherLanes reports whether an access, which may be nil, is of the same thread by lanes that may be others.
+func (e *event) isByOtherLanes(now *event) bool {
+	return e != nil && e.thread == now.thread && (e.run != now.run || e.run == run{})
+}
+
+// run is the range of an access in which all lanes of a warp access parts of the same size, one behind the other. It is
+// empty for other accesses.
+type run struct{ begin, end uint64 }
+
+func runOf(addresses []uint64, size uint64) run {
+	const lanes = 32
+	if len(addresses) != lanes {
+		return run{}
+	}
+	for i, addr := range addresses {
+		if addr != addresses[0]+uint64(i)*size {
+			return run{}
+		}
+	}
+	return run{addresses[0], addresses[0] + lanes*size}
+}
 
 // split makes the cells of a page smaller.
 func (p *page) split(grain uint64) {

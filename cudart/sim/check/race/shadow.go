@@ -8,8 +8,8 @@ type Memory struct {
 	chunks map[uint64]*chunk
 	last   *chunk // that was accessed last, with its number
 	number uint64
-	origin *event  // that began the memory; see BeginMemory
-	by     *Thread // that accesses it now
+	origin *event // that began the memory; see BeginMemory
+	now    *event // that accesses it
 	// Unwritten, where it is not nil, is called at a read of an element of which nothing was written.
 	Unwritten func(t *Thread, op *Operation, addr uint64)
 	// Name tells people which memory it is. The detector passes it on.
@@ -46,12 +46,14 @@ type event struct {
 	thread *Thread
 	time   uint32
 	op     *Operation
+	run    run
 }
 
 // Access is an access of a thread: for each lane's address so many elements, one behind the other. Every address is a
 // multiple of the element's size.
 func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint64, elements int) {
-	d.at, m.by = m, t
+	e := &event{thread: t, time: t.time, op: op, run: runOf(addresses, op.Bytes*uint64(elements))}
+	d.at, m.now = m, e
 	if op.strong() && op.Kind != Write {
 		m.each(op, addresses, elements, func(_ uint64, cells []cell, perElement int) {
 			for i := range cells {
@@ -65,7 +67,6 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 		})
 		d.tears(t, m, op, addresses, elements)
 	}
-	e := &event{thread: t, time: t.time, op: op}
 	if op.Kind == Read {
 		m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.read(e, addr, cells, n) })
 		return
@@ -180,7 +181,7 @@ func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(at
 			if stop-begin == chunkBytes && op.Bytes == pageBytes {
 				c.whole(op, begin, f)
 			} else {
-				c.some(m.by, op, begin, stop, f)
+				c.some(m.now, op, begin, stop, f)
 			}
 			begin = stop
 		}
