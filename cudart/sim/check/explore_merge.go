@@ -12,6 +12,7 @@ type merge struct {
 	last       []int          // of each finding the number of the last schedule that showed it, counted from 1
 	behaviours map[uint64]bool
 	pairs      map[sitePair]bool
+	results    comparison
 	progress   func(Coverage)
 }
 
@@ -37,6 +38,9 @@ func (m *merge) add(r result) {
 		m.Err, m.Failed = r.err, r.report.Schedule
 	}
 	m.addFindings(r.report)
+	for _, f := range m.results.add(r.report) {
+		m.find(f, r.report.Schedule)
+	}
 	m.addPairs(r.report.pairs)
 	if m.progress != nil {
 		m.progress(m.Coverage)

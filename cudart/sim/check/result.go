@@ -37,37 +37,50 @@ func (r *run) sortedResults() []Result {
 // seeds of the two schedules that show it first. Runs with findings or that are incomplete are left out: their results
 // have other causes. Notes leave a run in.
 func CompareResults(reports []*Report) []Finding {
-	type key struct {
-		rank int
-		name string
-	}
-	type seen struct {
-		Result
-		seed uint64
-	}
-	first, found := map[key]seen{}, map[key]int{}
+	var c comparison
 	var all []Finding
 	for _, report := range reports {
-		mistake := func(f Finding) bool { return !f.Note && f.Kind != WrongResult }
-		if len(report.Incomplete) > 0 || slices.ContainsFunc(report.Findings, mistake) {
-			continue
-		}
-		for _, r := range report.Results {
-			k := key{r.Rank, r.Name}
-			before, some := first[k]
-			switch at, known := found[k]; {
-			case !some:
-				first[k] = seen{r, report.Seed}
-			case before.Digest == r.Digest:
-			case known:
-				all[at].Count++
-			default:
-				found[k] = len(all)
-				all = append(all, dependent(before.Result, r, before.seed, report.Seed))
-			}
-		}
+		all = append(all, c.add(report)...)
 	}
 	return all
+}
+
+// comparison remembers the first result of each rank and name.
+type comparison struct{ first map[resultKey]firstResult }
+
+type resultKey struct {
+	rank int
+	name string
+}
+
+type firstResult struct {
+	Result
+	seed   uint64
+	differ bool // from a later one, and a finding says so
+}
+
+// add compares the results of a schedule with the first ones. Each result is a finding once.
+func (c *comparison) add(report *Report) (found []Finding) {
+	mistake := func(f Finding) bool { return !f.Note && f.Kind != WrongResult }
+	if len(report.Incomplete) > 0 || slices.ContainsFunc(report.Findings, mistake) {
+		return nil
+	}
+	if c.first == nil {
+		c.first = map[resultKey]firstResult{}
+	}
+	for _, r := range report.Results {
+		k := resultKey{r.Rank, r.Name}
+		before, some := c.first[k]
+		switch {
+		case !some:
+			c.first[k] = firstResult{Result: r, seed: report.Seed}
+		case before.Digest != r.Digest && !before.differ:
+			found = append(found, dependent(before.Result, r, before.seed, report.Seed))
+			before.differ = true
+			c.first[k] = before
+		}
+	}
+	return found
 }
 
 // dependent is the finding of two results that differ.

@@ -19,32 +19,37 @@ func TestResultsThatDependOnTheSchedule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		task := func(r *Rank) error {
+			if err := p.rank(r); err != nil {
+				return err
+			}
+			s, err := r.Device.NewStream()
+			if err != nil {
+				return err
+			}
+			out := make([]byte, 4)
+			err = s.Download(out, cudart.DevicePtr(r.run.memory.names[0].begin))
+			r.Result("output", out)
+			return err
+		}
 		var reports []*Report
 		for seed := range uint64(16) {
-			r, err := c.Run(seed, func(r *Rank) error {
-				if err := p.rank(r); err != nil {
-					return err
-				}
-				s, err := r.Device.NewStream()
-				if err != nil {
-					return err
-				}
-				out := make([]byte, 4)
-				err = s.Download(out, cudart.DevicePtr(r.run.memory.names[0].begin))
-				r.Result("output", out)
-				return err
-			})
+			r, err := c.Run(seed, task)
 			if err != nil || !r.Clean() || len(r.Results) != 1 {
 				t.Fatalf("seed %d: error %v, %v, results %v", seed, err, r.Findings, r.Results)
 			}
 			reports = append(reports, r)
+		}
+		e, err := Explore(Config{Ranks: 1}, Exploration{Schedules: 16}, task)
+		if err != nil || len(e.Findings) != want {
+			t.Errorf("%s: an exploration finds %v, %v, want %d", update, e.Findings, err, want)
 		}
 		found := CompareResults(reports)
 		if len(found) != want {
 			t.Errorf("%s: findings %v, want %d", update, found, want)
 		}
 		for _, f := range found {
-			if f.Kind != ScheduleDependent || f.Count < 1 || len(f.Sides) != 2 {
+			if f.Kind != ScheduleDependent || f.Count != 1 || len(f.Sides) != 2 {
 				t.Errorf("the finding is %+v", f)
 			}
 		}

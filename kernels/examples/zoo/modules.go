@@ -1,5 +1,6 @@
 // Package zoo has mistakes that people made in kernels for several GPUs, rebuilt small, each with its mended twin:
-// NAME.toml has the mistake, and NAME.mended.toml has not. The sources say what was found and where. See docs/check-zoo.md.
+// NAME.toml has the mistake, and NAME.mended.toml has not. The sources say what was found and where. See
+// docs/check-zoo.md.
 //
 // go generate ./kernels makes the PTX, with the lines of the sources.
 package zoo
