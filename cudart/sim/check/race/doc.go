@@ -111,7 +111,7 @@
 // # Limits
 //
 //   - The lanes of a warp are one thread: no race within a warp is found, and a release by one lane releases what the
-//     other lanes have done. Threads that have ended keep their place in the clocks.
+//     other lanes have done.
 //   - Of an element are kept the last write, one read of each thread since then with the same strength, and earlier
 //     accesses with narrower scopes. Of three accesses that race with one another, one pair may go unnoticed. So may a
 //     weak read behind an own strong write, if another thread wrote before it by a strong write that nothing orders.
