@@ -4,6 +4,7 @@
 // The files:
 //
 //	checker, rank      the entry: a task for each rank, run once for each seed
+//	keep               what runs keep for one another
 //	explore*, shrink   many schedules of one task, and what they found together
 //	behaviour          what tells schedules apart
 //	strategy*          ways to choose a schedule: random, PCT, late, bounded preemption, and one that is replayed
