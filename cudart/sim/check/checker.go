@@ -35,6 +35,8 @@ type Checker struct {
 
 	mu       sync.Mutex
 	programs map[source]*exec.Program
+
+	kept sync.Map // of Rank.Keep
 }
 
 // source is PTX text and the name by which messages call it.

@@ -10,6 +10,7 @@
 //	message          release and acquire patterns
 //	observation      a write happens before what is behind a read that observes it
 //	shadow           the last accesses to every byte
+//	page             the same of 256 bytes: one for all of them, where all of them are accessed at once
 //	life             the begin and the end of memory, and reads of what nobody wrote
 //	copy             asynchronous accesses, and who waits for them
 //	proxy            what asynchronous accesses see behind a proxy fence
@@ -111,7 +112,7 @@
 // # Limits
 //
 //   - The lanes of a warp are one thread: no race within a warp is found, and a release by one lane releases what the
-//     other lanes have done. Threads that have ended keep their place in the clocks.
+//     other lanes have done.
 //   - Of an element are kept the last write, one read of each thread since then with the same strength, and earlier
 //     accesses with narrower scopes. Of three accesses that race with one another, one pair may go unnoticed. So may a
 //     weak read behind an own strong write, if another thread wrote before it by a strong write that nothing orders.

@@ -90,7 +90,10 @@ func (t *Thread) observe(m *message, op *Operation) {
 // acquire ends an acquire pattern with an acquire or a fence. It reports whether the release happens before that.
 func (t *Thread) acquire(o observation, op *Operation) bool {
 	if o.morallyStrong && o.op.Scope.reaches(o.by.place, t.place) && op.Scope.reaches(t.place, o.by.place) {
-		t.known.join(&o.known)
+		// Clocks are joined as a whole: who knows the time of the release knows what led to it.
+		if o.known.ordered.time > t.known.ordered.at(o.by.number) {
+			t.known.join(&o.known)
+		}
 		return true
 	}
 	t.known.anyScope.join(&o.known.anyScope)
