@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/matmul"
 )
 
 // maxScheduleBytes is more than the schedules of large kernels have.
@@ -34,28 +36,15 @@ func ShowReplay(ctx context.Context, a *program.Invocation, o *Options, notify f
 	if err != nil {
 		return err
 	}
-	report, err := checker.Replay(s, c.calls.Task)
+	report, err := checker.Replay(s, c.task)
 	if errors.Is(err, engine.ErrOtherRun) {
 		return exit.Usagef("%s: %w", o.Replay, err)
 	}
 	m := newMerge(p, a)
 	m.result.Seed = s.Seed
-	m.add(0, c, explored(report, s, err), 0)
+	report.Schedule = s
+	m.add(0, c, report.Explored(err), 0)
 	return errors.Join(m.drawTimeline(o.Timeline), o.conclude(a, m.report()))
-}
-
-// explored is the report of one schedule as that of an exploration.
-func explored(r *engine.Report, s *engine.Schedule, err error) *engine.Explored {
-	e := &engine.Explored{Incomplete: r.Incomplete, Err: err}
-	e.Schedules, e.Planned, e.Behaviours = 1, 1, 1
-	seen := map[string]bool{}
-	for _, f := range r.Findings {
-		if key := f.Key(); !seen[key] { // a schedule may show both orders
-			seen[key] = true
-			e.Findings = append(e.Findings, engine.Found{Finding: f, Schedules: 1, Schedule: s})
-		}
-	}
-	return e
 }
 
 // readReplay reads the file of --replay, and makes its calls.
@@ -82,8 +71,15 @@ func (o *Options) readReplay(ctx context.Context, notify func(string)) (*engine.
 // again makes the calls of a request.
 func (o *Options) again(ctx context.Context, r request, world int, notify func(string)) (plannedCase, error) {
 	d, ok := collective.ParseDType(r.DType)
-	if !ok || r.Launches < 1 || r.Launches > mostLaunches || len(r.Counts) == 0 {
+	if !ok || r.Launches < 1 || r.Launches > mostLaunches || len(r.Counts)+len(r.Matrices) == 0 {
 		return plannedCase{}, exit.Usagef("the file does not say which calls were made")
+	}
+	if what, ok := matmul.Find(r.Collective); ok {
+		return o.againProducts(ctx, what, r, d, world, notify)
+	}
+	on, err := parseArch(cmp.Or(r.Arch, usualArch.String()))
+	if err != nil {
+		return plannedCase{}, &exit.UsageError{Err: err}
 	}
 	a, shape, err := o.algorithm(ctx, r, d, world, notify)
 	if err != nil {
@@ -102,7 +98,7 @@ func (o *Options) again(ctx context.Context, r request, world int, notify func(s
 			return plannedCase{}, &exit.UsageError{Err: err}
 		}
 	}
-	return plannedCase{calls: calls, world: world, command: r}, nil
+	return plannedCase{calls: calls, world: world, on: on, command: r}, nil
 }
 
 // algorithm finds the algorithm of a request: one of gpurun's own, or a kernel file.

@@ -11,6 +11,7 @@ import (
 	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/slurm"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -72,6 +73,25 @@ func (w Words) refuse() error {
 	folder := w.Options.LogDir
 	if info, err := os.Stat(folder); folder != "" && err == nil && !info.IsDir() {
 		return w.bad(fmt.Errorf("--log-dir: %s is a file, not a directory", folder))
+	}
+	return nil
+}
+
+// refuseMissingRanks refuses flags about local ranks that this machine does not have.
+func (w Words) refuseMissingRanks(workers int) error {
+	o := w.Options
+	for _, f := range []struct {
+		flag string
+		rank int
+	}{
+		{"redirects", o.Redirects.Beyond(workers)},
+		{"tee", o.Tee.Beyond(workers)},
+		{"local-ranks-filter", o.LocalRanksFilter.Beyond(workers)},
+	} {
+		if f.rank >= 0 {
+			return w.bad(fmt.Errorf("%s: there is no local rank %d: this machine runs %s, and local ranks count from 0",
+				o.Source(f.flag), f.rank, suggest.Count(workers, "process", "processes")))
+		}
 	}
 	return nil
 }

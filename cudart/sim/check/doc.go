@@ -31,6 +31,8 @@
 //	doer               warps and launches, as these analyses name them
 //	result             results that depend on the schedule
 //	model, torn        what PTX promises and what GPUs do; vectors that may be torn
+//	diagnose           what would order two accesses
+//	group              findings that one mistake explains
 //	report*, text*, notes     what was found, and how it reads
 //
 // # Model

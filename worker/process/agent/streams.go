@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"gpurun/worker/process/output"
 	"gpurun/worker/process/report"
 )
@@ -43,6 +45,7 @@ func (s *streams) open(spec *Spec, localRank int, to consoles, cmd *exec.Cmd) (e
 	if s.stdout.Destination, s.stderr.Destination, err = spec.destinations(localRank); err != nil {
 		return err
 	}
+	s.stderr.Raw = raw && s.stderr.Destination.Pass == nil
 	stdout, outErr := s.connect(&s.stdout)
 	stderr, errErr := s.connect(&s.stderr)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -121,6 +124,22 @@ func (s *streams) lastStderr() []string {
 		return output.LastLines(to.File.Name())
 	}
 	return s.tail.Lines()
+}
+
+// fullDisk returns a file that the worker itself writes to, and whose file system has no room left, or "". The agent
+// does not see the worker's failed writes.
+func (s *streams) fullDisk() string {
+	for _, stream := range []*output.Stream{&s.stdout, &s.stderr} {
+		if !stream.Destination.Direct() {
+			continue
+		}
+		var system unix.Statfs_t
+		file := stream.Destination.File.Name()
+		if err := unix.Statfs(file, &system); err == nil && system.Blocks > 0 && system.Bavail == 0 {
+			return file
+		}
+	}
+	return ""
 }
 
 // closeAll closes files, some of which may be nil.

@@ -11,7 +11,8 @@ type Detector struct {
 	torn     []Tear
 	at       *Memory // that is accessed now
 
-	met []*Operation // that have accessed bytes behind another one
+	met    []*Operation // that have accessed bytes behind another one
+	wishes *wishes      // nil: nothing is diagnosed
 }
 
 // New makes a detector that knows no threads.
@@ -36,12 +37,13 @@ type Thread struct {
 	complete uint32
 	reading  *reading
 	polled   map[*reading]bool
+	wishes   *wishes // of the detector
 }
 
 // NewThread makes a thread that begins after a moment, which may be nil.
 func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
 	d.threads++
-	return begin(&Thread{Name: name, place: at, number: d.threads - 1}, after)
+	return begin(&Thread{Name: name, place: at, number: d.threads - 1, wishes: d.wishes}, after)
 }
 
 // Succeed makes a thread that begins after a moment and takes the place of an earlier thread in the clocks, whose last
@@ -51,7 +53,7 @@ func (d *Detector) Succeed(earlier *Thread, name any, at Place, after *Moment) *
 	if after == nil || last == 0 || last+1 != earlier.time || after.ordered.at(earlier.number) < last {
 		return nil
 	}
-	return begin(&Thread{Name: name, place: at, number: earlier.number, time: earlier.time}, after)
+	return begin(&Thread{Name: name, place: at, number: earlier.number, time: earlier.time, wishes: d.wishes}, after)
 }
 
 // begin makes a thread begin after a moment, which may be nil.
@@ -128,6 +130,9 @@ func (d *Detector) After(t *Thread, m *Moment) {
 // Fence is a fence of a thread.
 func (d *Detector) Fence(t *Thread, op *Operation) {
 	if op.Acquire {
+		if d.wishes != nil {
+			d.wishes.acquireAll(t)
+		}
 		t.seen = slices.DeleteFunc(t.seen, func(o observation) bool { return t.acquire(o, op) })
 	}
 	if op.Release {

@@ -15,6 +15,7 @@
 //	copy             asynchronous accesses, and who waits for them
 //	proxy            what asynchronous accesses see behind a proxy fence
 //	earlier          accesses in front of the last write that it does not stand for
+//	diagnose         what would order two accesses
 //	finding          the report: two accesses, and why nothing orders them
 //	hardware         what current GPUs do beyond PTX, and vectors that may be torn
 //

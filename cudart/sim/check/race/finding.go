@@ -38,6 +38,8 @@ type Finding struct {
 	Count         int    // how often the two instructions had this race
 	// Hardware says that current GPUs perform the two in this order, though PTX does not promise it.
 	Hardware bool
+	// Diagnosis says what would order them, if the detector diagnoses.
+	Diagnosis *Diagnosis
 }
 
 // pair identifies a finding: races of the same two instructions for the same cause are one.
@@ -75,6 +77,9 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 	if at, ok := d.known[key]; ok {
 		d.findings[at].Count++
 		return true
+	}
+	if d.wishes != nil {
+		f.Diagnosis = d.diagnose(old, now)
 	}
 	d.known[key] = len(d.findings)
 	d.findings = append(d.findings, f)

@@ -17,6 +17,8 @@ type release struct {
 	by    *Thread
 	op    *Operation
 	known knowledge
+	// wished says that it is no release, but for a diagnosis.
+	wished bool
 }
 
 // observation is a release pattern that a strong read has observed.
@@ -43,6 +45,11 @@ func (t *Thread) releasesOf(op *Operation) []*release {
 	if op.Release {
 		all = append(all, t.release(op))
 	}
+	if t.wishesRelease(op, all) {
+		r := t.release(op)
+		r.wished = true
+		all = append(all, r)
+	}
 	return all
 }
 
@@ -68,7 +75,7 @@ func publish(t *Thread, op *Operation, releases []*release, before *message) *me
 // supersedes reports whether the message has a later release of the same thread, with a scope that is no narrower.
 func (m *message) supersedes(r *release) bool {
 	return slices.ContainsFunc(m.releases, func(own *release) bool {
-		return own.by == r.by && own.known.ordered.time >= r.known.ordered.time && own.op.Scope >= r.op.Scope
+		return own.by == r.by && (r.wished || !own.wished) && own.known.ordered.time >= r.known.ordered.time && own.op.Scope >= r.op.Scope
 	})
 }
 
@@ -79,6 +86,12 @@ func (t *Thread) observe(m *message, op *Operation) {
 	}
 	strong := morallyStrong(m.writer, m.op, t, op)
 	for _, r := range m.releases {
+		if t.wishes != nil && r.by != t && !op.Reduction {
+			t.wish(r, op)
+		}
+		if r.wished {
+			continue
+		}
 		o := observation{r, strong}
 		if r.by == t || op.Acquire && t.acquire(o, op) || op.Reduction || slices.Contains(t.seen, o) {
 			continue
@@ -90,7 +103,10 @@ func (t *Thread) observe(m *message, op *Operation) {
 // acquire ends an acquire pattern with an acquire or a fence. It reports whether the release happens before that.
 func (t *Thread) acquire(o observation, op *Operation) bool {
 	if o.morallyStrong && o.op.Scope.reaches(o.by.place, t.place) && op.Scope.reaches(t.place, o.by.place) {
-		t.known.join(&o.known)
+		// Clocks are joined as a whole: who knows the time of the release knows what led to it.
+		if o.known.ordered.time > t.known.ordered.at(o.by.number) {
+			t.known.join(&o.known)
+		}
 		return true
 	}
 	t.known.anyScope.join(&o.known.anyScope)
