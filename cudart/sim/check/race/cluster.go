@@ -5,6 +5,7 @@ package race
 func (d *Detector) ArriveRelaxed(b *Barrier, t *Thread) {
 	for _, f := range t.fences[ClusterScope:] {
 		if f != nil {
+			t.releaseFor(allLanes, f)
 			b.add(&f.known)
 		}
 	}

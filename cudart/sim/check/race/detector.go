@@ -10,6 +10,8 @@ type Detector struct {
 	polls    []poll
 	torn     []Tear
 	at       *Memory // that is accessed now
+	cell     uint64  // the address of the cell that is accessed now
+	byLane   bool    // whether two accesses are ordered depends on the lanes, and may be otherwise in the next cell
 
 	met []*Operation // that have accessed bytes behind another one
 }
@@ -36,6 +38,9 @@ type Thread struct {
 	complete uint32
 	reading  *reading
 	polled   map[*reading]bool
+	// step and lanes are of a warp.
+	step  uint32
+	lanes [orders]laneOrder
 }
 
 // NewThread makes a thread that begins after a moment, which may be nil.
@@ -60,7 +65,8 @@ func (t *Thread) tick() {
 
 // Join orders all that a thread has done before all that another one does from now on.
 func (d *Detector) Join(later, earlier *Thread) {
-	later.known.join(&earlier.known)
+	later.learnAll(&earlier.known)
+	earlier.arrive()
 	earlier.tick()
 }
 
@@ -108,19 +114,24 @@ func (d *Detector) After(t *Thread, m *Moment) {
 	for s := range k.seen {
 		k.seen[s] = clock{past: m.seen[s], own: t.number}
 	}
-	t.known.join(&k)
+	t.learnAll(&k)
 }
 
 // Fence is a fence of a thread.
-func (d *Detector) Fence(t *Thread, op *Operation) {
+func (d *Detector) Fence(t *Thread, op *Operation) { d.FenceByLanes(t, op, allLanes) }
+
+// FenceByLanes is a fence of lanes of a thread.
+func (d *Detector) FenceByLanes(t *Thread, op *Operation, lanes uint32) {
 	if op.Acquire {
-		t.seen = slices.DeleteFunc(t.seen, func(o observation) bool { return t.acquire(o, op) })
+		t.seen = slices.DeleteFunc(t.seen, func(o observation) bool {
+			return o.lanes&lanes != 0 && t.acquire(o, op, o.lanes&lanes)
+		})
 	}
 	if op.Release {
 		for s := range op.Scope {
 			t.fences[s] = nil
 		}
-		t.fences[op.Scope] = t.release(op)
+		t.fences[op.Scope] = t.release(op, lanes)
 	}
 }
 
