@@ -75,10 +75,8 @@ func (c *compiler) observeAsync(o *op) {
 		c.observeProxyFence(o)
 	case name == "ldmatrix" || name == "stmatrix":
 		c.observeRows(o)
-		observeMatrixMeeting(o)
 	case name == "wmma":
 		c.observeFragment(o)
-		observeMatrixMeeting(o)
 	case name == "wgmma" && has("mma_async"):
 		c.observeMultiplication(o)
 	case name == "wgmma" && has("wait_group"):

@@ -9,7 +9,7 @@ type WarpObserver interface {
 	SyncWarp(at Place, lanes uint32, ordersMemory bool)
 }
 
-// meetingOps are instructions without accesses to memory at which lanes meet.
+// meetingOps are instructions without accesses to memory at which lanes meet. [observeAligned] tells of the others.
 var meetingOps = []string{"shfl", "vote", "match", "redux", "elect", "mma", "movmatrix"}
 
 // observeMeeting makes an instruction tell that lanes have met at it.
@@ -41,17 +41,6 @@ func (c *compiler) observeMeeting(o *op) {
 			}
 			return v, err
 		}
-	}
-}
-
-// observeMatrixMeeting makes an instruction that loads or stores a matrix tell that lanes meet before and behind it.
-func observeMatrixMeeting(o *op) {
-	access := o.run
-	o.run = func(w *warp, o *op, mask uint32) error {
-		w.tellMeeting(mask, false)
-		err := access(w, o, mask)
-		w.tellMeeting(mask, false)
-		return err
 	}
 }
 

@@ -29,8 +29,9 @@ type Thread struct {
 	time   uint32
 	known  knowledge
 	begin  vector // what happens before the thread begins
-	// fences are the last releasing fences, by scope. One is dropped when a later fence has a wider scope.
-	fences  [SystemScope + 1]*release
+	// fences are the last releasing fences, by scope. One is dropped when all its lanes have a later fence with no narrower
+	// scope.
+	fences  [SystemScope + 1][]*release
 	arrived knowledge // what it knew when it arrived at a barrier last
 	// seen are the messages that strong reads have observed, until a fence has acquired them.
 	seen []observation
@@ -128,10 +129,13 @@ func (d *Detector) FenceByLanes(t *Thread, op *Operation, lanes uint32) {
 		})
 	}
 	if op.Release {
-		for s := range op.Scope {
-			t.fences[s] = nil
+		for s := range op.Scope + 1 {
+			t.fences[s] = slices.DeleteFunc(t.fences[s], func(f *release) bool {
+				f.lanes &^= lanes
+				return f.lanes == 0
+			})
 		}
-		t.fences[op.Scope] = t.release(op, lanes)
+		t.fences[op.Scope] = append(t.fences[op.Scope], t.release(op, lanes))
 	}
 }
 

@@ -17,7 +17,7 @@ type release struct {
 	by    *Thread
 	op    *Operation
 	known knowledge
-	lanes uint32
+	lanes uint32 // of a fence, those that have no later one
 }
 
 // observation is a release pattern that a strong read has observed.
@@ -38,10 +38,12 @@ func (t *Thread) release(op *Operation, lanes uint32) *release {
 // releasesOf are the release patterns that a strong write by lanes of a thread ends, whatever address it writes.
 func (t *Thread) releasesOf(op *Operation, lanes uint32) []*release {
 	var all []*release
-	for _, f := range t.fences {
-		if f != nil && f.lanes&lanes != 0 {
-			t.releaseFor(lanes, f)
-			all = append(all, f)
+	for _, fences := range t.fences {
+		for _, f := range fences {
+			if f.lanes&lanes != 0 {
+				t.releaseFor(lanes, f)
+				all = append(all, f)
+			}
 		}
 	}
 	if op.Release {
