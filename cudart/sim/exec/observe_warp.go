@@ -18,10 +18,11 @@ func (c *compiler) observeMeeting(o *op) {
 	case o.warpSync:
 		sync := o.control
 		o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
-			members := uint32(w.regs[o.a][lowest(mask)])
 			v, err := sync(w, o, mask)
-			if v == proceed && err == nil {
+			for left := mask; left != 0 && v == proceed && err == nil; { // each group by its mask
+				members := uint32(w.regs[o.a][lowest(left)])
 				w.tellMeeting(members, true)
+				left &^= members | left&-left
 			}
 			return v, err
 		}
