@@ -27,7 +27,7 @@ type endpoint struct {
 
 // listen opens "unix-abstract:NAME", "host:port", or, for an empty address, an
 // abstract Unix socket with a fresh random name.
-func listen(config ServerConfig) (*endpoint, error) {
+func listen(config ServerConfig, refused *transport.Refusals) (*endpoint, error) {
 	address := config.Listen
 	if address == "" {
 		address = freshAbstract()
@@ -35,7 +35,7 @@ func listen(config ServerConfig) (*endpoint, error) {
 	if name, ok := strings.CutPrefix(address, abstractScheme); ok {
 		return listenAbstract(name)
 	}
-	return listenTCP(address, config)
+	return listenTCP(address, config, refused)
 }
 
 func listenAbstract(name string) (*endpoint, error) {
@@ -50,7 +50,7 @@ func listenAbstract(name string) (*endpoint, error) {
 }
 
 // listenTCP refuses to be reachable from other hosts without TLS or a token.
-func listenTCP(address string, config ServerConfig) (*endpoint, error) {
+func listenTCP(address string, config ServerConfig, refused *transport.Refusals) (*endpoint, error) {
 	addr, err := net.ResolveTCPAddr("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listening on %q: %w", address, err)
@@ -62,7 +62,7 @@ func listenTCP(address string, config ServerConfig) (*endpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on %q: %w", address, err)
 	}
-	return &endpoint{listener: l, target: l.Addr().String(), creds: config.TLS.Server(config.Logger)}, nil
+	return &endpoint{listener: l, target: l.Addr().String(), creds: config.TLS.Server(config.Logger, refused)}, nil
 }
 
 // freshAbstract is the address of an abstract socket with a random name.

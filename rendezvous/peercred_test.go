@@ -67,7 +67,7 @@ func TestPeerUIDWantsUnixSockets(t *testing.T) {
 
 // A server that trusts another user closes our connection without a word.
 func TestServerHangsUpOnOtherUID(t *testing.T) {
-	at, err := listen(ServerConfig{})
+	at, err := listen(ServerConfig{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

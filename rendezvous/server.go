@@ -86,6 +86,7 @@ type Server struct {
 	stop        context.CancelFunc
 	running     *errgroup.Group
 	accepted    *transport.Listener
+	refused     *transport.Refusals
 }
 
 // Serve opens a rendezvous. The caller closes it.
@@ -100,14 +101,17 @@ func Serve(config ServerConfig) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serving the rendezvous: %w", err)
 	}
-	at, err := listen(config)
+	log := config.Logger.Named("rendezvous")
+	refused := transport.NewRefusals(log)
+	at, err := listen(config, refused)
 	if err != nil {
 		return nil, fmt.Errorf("serving the rendezvous: %w", err)
 	}
 	s := &Server{
 		target:      at.target,
-		coordinator: newCoordinator(state, config.Logger.Named("rendezvous")),
-		grpc:        transport.NewServer(at.creds, config.Token, strings.HasPrefix(at.target, "unix")),
+		coordinator: newCoordinator(state, log),
+		grpc:        transport.NewServer(at.creds, config.Token, strings.HasPrefix(at.target, "unix"), refused),
+		refused:     refused,
 		health:      health.NewServer(),
 	}
 	s.register(config)
@@ -118,6 +122,7 @@ func Serve(config ServerConfig) (*Server, error) {
 func (s *Server) register(config ServerConfig) {
 	pb.RegisterRendezvousServer(s.grpc, &groupService{
 		coordinator:       s.coordinator,
+		refused:           s.refused,
 		generation:        config.Generation,
 		heartbeatInterval: config.HeartbeatTimeout / 5,
 	})
@@ -143,6 +148,9 @@ func (s *Server) start(at *endpoint) {
 // listener's own address: with a wildcard the caller puts in a host name that
 // the members can reach.
 func (s *Server) Target() string { return s.target }
+
+// Refused ends a sentence with whom the server has refused, and why; it is empty when there were none.
+func (s *Server) Refused() string { return s.refused.String() }
 
 // Abort ends the job for all members: their groups' contexts end with
 // *Aborted. Later joins are told the same.

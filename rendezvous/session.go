@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -25,6 +26,7 @@ type groupService struct {
 	coordinator       *coordinator
 	heartbeatInterval time.Duration
 	generation        int
+	refused           *transport.Refusals
 }
 
 type sessionStream = grpc.BidiStreamingServer[pb.SessionRequest, pb.SessionResponse]
@@ -38,7 +40,17 @@ func (g *groupService) Session(stream sessionStream) error {
 		return toStatus(err)
 	}
 	s := g.coordinator.join(memberFromProto(join.GetMember()), milliseconds(join.GetTimeoutMs()))
-	return toStatus(g.attend(stream, s, inbox))
+	err = g.attend(stream, s, inbox)
+	if isRefusal(err) {
+		g.refused.NoteCall(stream.Context(), err.Error())
+	}
+	return toStatus(err)
+}
+
+// isRefusal reports whether a join was refused, and the group goes on without the newcomer.
+func isRefusal(err error) bool {
+	return slices.ContainsFunc([]error{ErrWorldSize, ErrDuplicateRank, ErrInvalid, ErrLimit, ErrClosed},
+		func(refusal error) bool { return errors.Is(err, refusal) })
 }
 
 // attend serves a session after its Join.

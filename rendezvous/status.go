@@ -27,6 +27,9 @@ type (
 	MissingKeys = store.MissingKeys
 )
 
+// JoinOp is a Straggler's Op when the group did not become complete.
+const JoinOp = membership.JoinOp
+
 // The errors for errors.Is.
 var (
 	ErrInvalid       = membership.ErrInvalid

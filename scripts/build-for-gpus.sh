@@ -10,4 +10,4 @@ for package in cudart/driver cudart/sim cudart/sim/suite kernels/conformance; do
   go test -c -trimpath -ldflags='-s -w' -o "build/${package##*/}.test" "./$package"
 done
 ls -l build
-[ "$(stat -c %s build/gpurun)" -lt 42000000 ] || { echo "build/gpurun is larger than 42 MB"; exit 1; }
+[ "$(stat -c %s build/gpurun)" -lt 30000000 ] || { echo "build/gpurun is larger than 30 MB"; exit 1; }

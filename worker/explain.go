@@ -56,6 +56,9 @@ func Explain(err error) report.Failure {
 		f.Class, f.Peer, f.Consequence = report.Rendezvous, &left.Rank, true
 	case errors.As(err, &straggler):
 		f.Class = report.Timeout
+		if straggler.Op == rendezvous.JoinOp { // the ranks have not met
+			f.Class = report.Rendezvous
+		}
 		if len(straggler.Missing) > 0 {
 			f.Peer = &straggler.Missing[0]
 		}

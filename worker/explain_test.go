@@ -36,6 +36,9 @@ func TestExplain(t *testing.T) {
 		{&collective.TimeoutError{Peer: 3}, report.Failure{Class: report.Timeout, Peer: &three}},
 		{&rendezvous.PeerLeft{Rank: 3}, report.Failure{Class: report.Rendezvous, Peer: &three, Consequence: true}},
 		{&rendezvous.Straggler{Missing: []int{3, 5}}, report.Failure{Class: report.Timeout, Peer: &three}},
+		{
+			&rendezvous.Straggler{Op: "join", Missing: []int{3}}, report.Failure{Class: report.Rendezvous, Peer: &three},
+		},
 		{rendezvous.ErrServerGone, report.Failure{Class: report.Rendezvous, Consequence: true}},
 		{rendezvous.ErrDuplicateRank, report.Failure{Class: report.Rendezvous}},
 		{context.DeadlineExceeded, report.Failure{Class: report.Timeout}},

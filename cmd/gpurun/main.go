@@ -31,13 +31,17 @@ func main() {
 func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	ctx, caught, release := signals.Catch(context.Background())
 	defer release()
-	stdout, stderr = boundedWriter(ctx, stdout), boundedWriter(ctx, stderr)
 	lifeline, err := guard.OpenLifeline()
+	if lifeline != nil {
+		stderr = lifeline.Stderr
+	}
+	stdout, stderr = boundedWriter(ctx, stdout), boundedWriter(ctx, stderr)
 	if err != nil {
 		return printError(stderr, &exit.EnvironmentError{Err: err})
 	}
 	if lifeline != nil {
 		defer lifeline.Close()
+		defer context.AfterFunc(ctx, lifeline.Answer)()
 		ctx = phases.NewContext(ctx, phases.OfAgent())
 		if err := warnOfMisspelledVariables(stderr); err != nil {
 			return printError(stderr, err)
@@ -50,6 +54,9 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	out := &errorKeeper{w: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
+	if err := refuseInFront(root, args[1:]); err != nil {
+		return printError(stderr, err)
+	}
 	return printError(stderr, cmp.Or(root.ExecuteContext(ctx), out.writeError()))
 }
 

@@ -19,8 +19,8 @@ several types, and verifies every element. Speeds are compared with the threshol
 gpurun has for these GPUs. After the collectives, the kernels of kernel files are verified.
 The last line is the verdict: PASS, or FAIL with the reason.
 
-In the simulator, and for GPUs without built-in thresholds, smoke says so. Then only the data
-decide the verdict.
+Without a GPU smoke fails, unless --device sim asks for the simulator. There, and for GPUs
+without built-in thresholds, only the data decide the verdict, and smoke says so.
 
 Exit codes: 0 passed; 2 usage; 128+n ended by signal n; else the worst of, in this order:
 1 wrong data; 4 timeout; 5 a worker died; 6 the ranks did not meet; 3 the machine lacks

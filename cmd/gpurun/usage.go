@@ -63,6 +63,10 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 // flagError turns what pflag says about a command line into a usage error that suggests a
 // flag.
 func flagError(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool" {
+		err = exit.Usagef("--%s: %q is neither true nor false", invalid.GetFlag().Name, invalid.GetValue())
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usageError(err, cmd)

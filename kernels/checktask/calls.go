@@ -7,11 +7,15 @@
 //	calls      what is called, and the order of a rank's work
 //	launches   calls that are launched early, or by a graph
 //	counts     how many elements the calls have
+//	order      the order of calls of several sizes
 //	layout     where buffers lie in symmetric memory
 //	data       collectives: inputs and expected outputs
 //	token      barriers, which move no data
 //	custom     kernel files with inputs and outputs of their own
 //	finding    a wrong result as a finding
+//	products   products of matrices: what is called, and the order of a rank's work
+//	matrices   where the matrices of products lie
+//	multiplier a rank of products: its calls, and what is compared
 package checktask
 
 import (
@@ -108,22 +112,11 @@ func (r *rank) exchange() exchange {
 	return &data{rank: r}
 }
 
-// repeats is how many calls of a count are made at first, so that a call uses again what one of its size has used, and
-// that a size begins at calls of even and of odd number.
-const repeats = 2
-
 // total is the number of calls.
 func (c *Calls) total() int { return len(c.Counts) * c.Launches }
 
-// count is that of a call's elements: first repeats of each count; then the largest is in front of the smallest, and
-// the calls go around from there.
-func (c *Calls) count(call int) int64 {
-	n, first := len(c.Counts), min(repeats, c.Launches)
-	if call < n*first {
-		return c.Counts[call/first]
-	}
-	return c.Counts[(call-n*first)*max(n-1, 1)%n]
-}
+// count is that of a call's elements.
+func (c *Calls) count(call int) int64 { return c.Counts[sizeOfCall(call, len(c.Counts), c.Launches)] }
 
 func (c *Calls) largest() (most int64) {
 	for _, n := range c.Counts {

@@ -19,20 +19,33 @@ func (r *rank) note(number int, output string, v reference.Verdict, elements int
 }
 
 func (r *rank) find(number int, cause, output string, v reference.Verdict, elements int64, size int) {
+	mismatch{
+		cause: cause, algorithm: r.Algorithm.Collective + " " + r.Algorithm.Name, call: r.describe(number), output: output,
+		elements: elements, size: size,
+	}.add(r.Rank, v)
+}
+
+// mismatch is an output that is wrong: of so many elements of size bytes.
+type mismatch struct {
+	cause, algorithm, call, output string
+	elements                       int64
+	size                           int
+}
+
+// add makes a finding of a verdict on an output of this rank, unless nothing is wrong.
+func (m mismatch) add(on *check.Rank, v reference.Verdict) {
 	if v.Wrong == 0 {
 		return
 	}
-	bits := func(x uint64) string { return fmt.Sprintf("0x%0*x", 2*size, x) }
-	r.AddFinding(check.Finding{
-		Kind: check.WrongResult, Cause: cause,
-		Sides: []check.Access{{
-			Actor: check.Actor{Rank: r.Number, Command: r.describe(number)},
-			Text:  r.Algorithm.Collective + " " + r.Algorithm.Name,
-		}},
-		Bytes: uint64(v.Wrong * int64(size)),
-		Where: fmt.Sprintf("rank %d's %s: element %d is %s, want %s", r.Number, output, v.First, bits(v.Got), bits(v.Want)),
+	bits := func(x uint64) string { return fmt.Sprintf("0x%0*x", 2*m.size, x) }
+	on.AddFinding(check.Finding{
+		Kind: check.WrongResult, Cause: m.cause,
+		Sides: []check.Access{{Actor: check.Actor{Rank: on.Number, Command: m.call}, Text: m.algorithm}},
+		Bytes: uint64(v.Wrong * int64(m.size)),
+		Where: fmt.Sprintf("rank %d's %s: element %d is %s, want %s", on.Number, m.output, v.First, bits(v.Got),
+			bits(v.Want)),
 		Advice: fmt.Sprintf("%d of %d elements are wrong; a race among the other findings may be the reason", v.Wrong,
-			elements),
+			m.elements),
 	})
 }
 
@@ -69,13 +82,16 @@ func (r *rank) compareRestored() error {
 		if err := r.Algorithm.Initial(r.comm, r.call(last), i, want, 0); err != nil {
 			return fmt.Errorf("making the initial values of the buffer %s: %w", area.Name, err)
 		}
-		var v reference.Verdict
-		for at := range got {
-			if got[at] != want[at] {
-				v = v.Merge(reference.Verdict{Wrong: 1, First: int64(at), Want: uint64(want[at]), Got: uint64(got[at])})
-			}
-		}
-		r.find(last, notRestored, area.Name, v, area.Bytes, 1)
+		r.find(last, notRestored, area.Name, compareBytes(got, want), area.Bytes, 1)
 	}
 	return nil
+}
+
+func compareBytes(got, want []byte) (v reference.Verdict) {
+	for at := range got {
+		if got[at] != want[at] {
+			v = v.Merge(reference.Verdict{Wrong: 1, First: int64(at), Want: uint64(want[at]), Got: uint64(got[at])})
+		}
+	}
+	return v
 }

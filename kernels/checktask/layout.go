@@ -64,19 +64,28 @@ func (l *layout) takeAreas(c *Calls, world, sms int) error {
 		if err != nil {
 			return err
 		}
-		for i, area := range areas {
-			if i == len(l.areas) {
-				l.areas = append(l.areas, collective.PlacedArea{Area: area})
-			}
-			l.areas[i].Bytes = max(l.areas[i].Bytes, area.Bytes)
-		}
+		l.enlarge(areas)
 	}
+	l.placeAreas()
+	return nil
+}
+
+// enlarge makes the areas at least as large as those of another call.
+func (l *layout) enlarge(areas []collective.Area) {
+	for i, area := range areas {
+		if i == len(l.areas) {
+			l.areas = append(l.areas, collective.PlacedArea{Area: area})
+		}
+		l.areas[i].Bytes = max(l.areas[i].Bytes, area.Bytes)
+	}
+}
+
+func (l *layout) placeAreas() {
 	for i := range l.areas {
 		if a := &l.areas[i]; !a.Host {
 			a.Offset = l.take(a.Bytes)
 		}
 	}
-	return nil
 }
 
 // name gives the parts of a rank's memory the names by which findings call them.
@@ -85,17 +94,24 @@ func (l *layout) name(r *check.Rank, base cudart.DevicePtr) {
 	if l.inputBytes == 0 {
 		buffer = "buffer"
 	}
-	parts := []struct {
-		name      string
-		at, bytes int64
-	}{
+	l.nameParts(r, base, []part{
 		{"signal pad", 0, collective.SignalPadBytes},
 		{"packets", l.packets, l.packetBytes},
 		{"mailboxes", l.mailboxes, l.mailboxBytes},
 		{"scratch", l.scratch, l.scratchBytes},
 		{"input", l.input, l.inputBytes},
 		{buffer, l.output, l.outputBytes},
-	}
+	})
+}
+
+// part is a part of a rank's memory.
+type part struct {
+	name      string
+	at, bytes int64
+}
+
+// nameParts names parts and the areas of the algorithm.
+func (l *layout) nameParts(r *check.Rank, base cudart.DevicePtr, parts []part) {
 	for _, p := range parts {
 		r.Name(base+cudart.DevicePtr(p.at), p.bytes, p.name)
 	}

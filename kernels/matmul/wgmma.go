@@ -114,13 +114,19 @@ func (columns wgmma) pitch() int64 { return stagedPitch(int64(columns)) }
 // fillParams fills in the tensor maps of the operands, whose boxes are what a block copies at a time, the placement of
 // clusters, and split-K.
 func (columns wgmma) fillParams(r *Runner, p *Params, w shardedProblem) error {
+	a := matrix{p.A, w.rowsOfA, p.K, 0, wgmmaRows / wgmmaCluster, w.DType.Name}
+	full := a
+	full.address, full.rows = p.AFull, p.M
+	if w.gathers {
+		a.shards, full.shards, full.rows = 1, int64(w.shards), w.rowsOfA
+	}
 	for _, m := range []struct {
 		to *encodedMap
 		of matrix
 	}{
-		{&p.MapA, matrix{p.A, w.rowsOfA, p.K, wgmmaRows / wgmmaCluster, w.DType.Name}},
-		{&p.MapAFull, matrix{p.AFull, p.M, p.K, wgmmaRows / wgmmaCluster, w.DType.Name}},
-		{&p.MapB, matrix{p.B, p.N, p.K, int(columns) / wgmmaCluster, w.DType.Name}},
+		{&p.MapA, a},
+		{&p.MapAFull, full},
+		{&p.MapB, matrix{p.B, p.N, p.K, 0, int(columns) / wgmmaCluster, w.DType.Name}},
 	} {
 		text, err := r.tensorMap(m.of)
 		if err != nil {

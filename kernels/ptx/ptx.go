@@ -1,24 +1,35 @@
-// Package ptx holds the compiled kernels: generated, committed, and embedded
-// in the binary. MANIFEST.json says from which sources and by which compiler.
+// Package ptx holds the compiled kernels: generated, committed as text for readers, and embedded in the binary as
+// packed by gzip. MANIFEST.json says from which sources and by which compiler.
 package ptx
 
 import (
+	"compress/gzip"
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 )
 
-//go:embed *.ptx
+//go:embed packed/*.ptx.gz
 var files embed.FS
 
 //go:embed MANIFEST.json
 var manifest []byte
 
-// Source returns the PTX of a module.
+// Source returns the PTX of a module. It unpacks the text in each call.
 func Source(module string) ([]byte, error) {
-	text, err := files.ReadFile(module + ".ptx")
+	file, err := files.Open("packed/" + module + ".ptx.gz")
 	if err != nil {
 		return nil, fmt.Errorf("no kernel module %q in this binary: rebuild it with go generate ./kernels", module)
+	}
+	r, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, fmt.Errorf("unpacking the kernel module %q: %w", module, errors.Join(err, file.Close()))
+	}
+	text, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close(), file.Close()); err != nil {
+		return nil, fmt.Errorf("unpacking the kernel module %q: %w", module, err)
 	}
 	return text, nil
 }

@@ -173,6 +173,13 @@ func (e *election) over() <-chan struct{} {
 	return e.term.server.coordinator.over
 }
 
+func (e *election) refused() string {
+	if e.term == nil {
+		return ""
+	}
+	return e.term.server.refused.String()
+}
+
 // lost lets all agents stop their workers and look for another server.
 func (e *election) lost(err error) error {
 	end := new(End)

@@ -182,6 +182,13 @@ func (e *endpoint) lost(err error) error {
 	return err
 }
 
+func (e *endpoint) refused() string {
+	if e.server == nil {
+		return ""
+	}
+	return e.server.refused.String()
+}
+
 func (e *endpoint) close(reason string) error {
 	if e.server == nil {
 		return nil

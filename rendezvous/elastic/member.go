@@ -27,6 +27,8 @@ type backend interface {
 	over() <-chan struct{}
 	// lost makes of the loss of the server a *Restart if another can take its place.
 	lost(err error) error
+	// refused ends a sentence with whom the server in this agent has refused; empty: nobody, or another agent serves.
+	refused() string
 	// close ends this agent's part. It tells the others why if it served them.
 	close(reason string) error
 }
@@ -100,7 +102,11 @@ func (m *Member) NextRound(ctx context.Context) (*Round, error) {
 			return round, nil
 		}
 		if again := new(Restart); !errors.As(err, &again) || ctx.Err() != nil {
-			return nil, fmt.Errorf("joining the rendezvous at %s: %w", m.config.Endpoint, err)
+			refused := ""
+			if errors.Is(err, context.DeadlineExceeded) { // one of them may be the node that is missing
+				refused = m.backend.refused()
+			}
+			return nil, fmt.Errorf("joining the rendezvous at %s: %w%s", m.config.Endpoint, err, refused)
 		}
 	}
 }

@@ -31,6 +31,7 @@ type server struct {
 	coordinator  *coordinator
 	grpc         *grpc.Server
 	listener     *transport.Listener
+	refused      *transport.Refusals
 	stop         context.CancelFunc
 	running      errgroup.Group
 }
@@ -41,12 +42,15 @@ func serve(config Config, l net.Listener, host string) (*server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("serving the rendezvous: %w", err), l.Close())
 	}
+	log := config.Logger.Named("rendezvous")
+	refused := transport.NewRefusals(log)
 	s := &server{
 		host:         host,
 		closeTimeout: config.Timeouts.Close,
-		coordinator:  newCoordinator(state, config.Logger.Named("rendezvous")),
-		grpc:         transport.NewServer(config.TLS.Server(config.Logger), config.Token, false),
+		coordinator:  newCoordinator(state, log),
+		grpc:         transport.NewServer(config.TLS.Server(config.Logger, refused), config.Token, false, refused),
 		listener:     transport.NewListener(l),
+		refused:      refused,
 	}
 	pb.RegisterElasticServer(s.grpc, s)
 	healthpb.RegisterHealthServer(s.grpc, health.NewServer())
@@ -121,7 +125,9 @@ func (s *server) handle(ctx context.Context, m *rounds.StateMachine, now rounds.
 ) []rounds.Effect {
 	switch what := r.GetWhat().(type) {
 	case *pb.AttendRequest_Join:
-		return m.Join(now, id, nodeFromProto(what.Join, s.masterOf(ctx, what.Join)))
+		effects := m.Join(now, id, nodeFromProto(what.Join, s.masterOf(ctx, what.Join)))
+		s.noteRefusal(ctx, effects)
+		return effects
 	case *pb.AttendRequest_Confirm:
 		return m.Confirm(now, id, int(what.Confirm.GetRound()), what.Confirm.GetFailure())
 	case *pb.AttendRequest_Contribution:
@@ -136,6 +142,15 @@ func (s *server) handle(ctx context.Context, m *rounds.StateMachine, now rounds.
 		return m.Leave(now, id, what.Leave.GetReason())
 	}
 	return nil
+}
+
+// noteRefusal notes that the node whose Join had these effects was refused, if it was.
+func (s *server) noteRefusal(ctx context.Context, effects []rounds.Effect) {
+	for _, effect := range effects {
+		if d, ok := effect.(rounds.Dismiss); ok && d.End.Kind == rounds.Refused {
+			s.refused.NoteCall(ctx, d.End.Reason)
+		}
+	}
 }
 
 // masterOf is where a node would be the master: at the address that it names,

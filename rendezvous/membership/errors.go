@@ -33,6 +33,9 @@ func (e *PeerLeft) Error() string {
 	return fmt.Sprintf("rank %d departed: %s", e.Rank, e.Reason)
 }
 
+// JoinOp is a Straggler's Op when the group did not become complete.
+const JoinOp = "join"
+
 // Straggler names the members that did not arrive in time. It is a
 // [context.DeadlineExceeded].
 type Straggler struct {

@@ -103,7 +103,7 @@ func (m *StateMachine) assignRanks() {
 // joinStraggler names the ranks that have not joined, or only their number
 // when members that take any rank make it impossible to say which.
 func (m *StateMachine) joinStraggler() *Straggler {
-	s := &Straggler{Op: "join", Absent: m.cfg.WorldSize - len(m.seats), WorldSize: m.cfg.WorldSize}
+	s := &Straggler{Op: JoinOp, Absent: m.cfg.WorldSize - len(m.seats), WorldSize: m.cfg.WorldSize}
 	taken := make([]bool, m.cfg.WorldSize)
 	for _, seat := range m.seats {
 		if seat.member.Rank == AnyRank {

@@ -43,9 +43,10 @@ const (
 // requireToken rejects calls that do not carry the token, if there is one, with
 // codes.Unauthenticated. It is a tap handle, which runs when the headers are known.
 // An interceptor would run after the message of a unary call has been read.
-func requireToken(token string) tap.ServerInHandle {
+func requireToken(token string, refused *Refusals) tap.ServerInHandle {
 	return func(ctx context.Context, call *tap.Info) (context.Context, error) {
 		if err := checkToken(call.Header, token); err != nil {
+			refused.NoteCall(ctx, err.Error())
 			return nil, status.Error(codes.Unauthenticated, err.Error())
 		}
 		return ctx, nil

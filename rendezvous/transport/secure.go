@@ -13,12 +13,12 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Server returns the credentials of a server.
-func (t *TLS) Server(log *zap.Logger) credentials.TransportCredentials {
+// Server returns the credentials of a server, which notes whom it refuses.
+func (t *TLS) Server(log *zap.Logger, refused *Refusals) credentials.TransportCredentials {
 	if t == nil {
 		return insecure.NewCredentials()
 	}
-	return serverCredentials{credentials.NewTLS(t.config()), log}
+	return serverCredentials{credentials.NewTLS(t.config()), t, log, refused}
 }
 
 // Client returns the credentials of a client. It calls refused with the reason when
@@ -33,7 +33,9 @@ func (t *TLS) Client(refused func(error)) credentials.TransportCredentials {
 // serverCredentials tells a client that it refuses why, by a TLS alert.
 type serverCredentials struct {
 	credentials.TransportCredentials
-	log *zap.Logger
+	tls     *TLS
+	log     *zap.Logger
+	refused *Refusals
 }
 
 // ServerHandshake implements credentials.TransportCredentials.
@@ -45,6 +47,9 @@ func (d serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 		return conn, info, nil
 	}
 	d.log.Debug("refusing a connection", zap.Stringer("from", raw.RemoteAddr()), zap.Error(err))
+	if why := d.tls.refusedHandshake(err); why != "" {
+		d.refused.Note(raw.RemoteAddr(), why)
+	}
 	if errors.As(err, new(tls.RecordHeaderError)) {
 		_ = raw.SetWriteDeadline(time.Now().Add(lingerTimeout))
 		_, _ = io.WriteString(raw, alertHandshakeFailure) // the client may be gone
@@ -55,7 +60,7 @@ func (d serverCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.
 
 // Clone implements credentials.TransportCredentials.
 func (d serverCredentials) Clone() credentials.TransportCredentials {
-	return serverCredentials{d.TransportCredentials.Clone(), d.log}
+	return serverCredentials{d.TransportCredentials.Clone(), d.tls, d.log, d.refused}
 }
 
 // handshakeConn is a connection that stays open when its handshake fails.

@@ -27,15 +27,15 @@ const HandshakeTimeout = 10 * time.Second
 
 // NewServer returns a server with the project's limits, which asks for the token
 // on every call. With an empty token every client that the credentials admit may call.
-// Local clients that are silent are not asked whether they are there, see clientKeepalive.
-func NewServer(creds credentials.TransportCredentials, token string, local bool) *grpc.Server {
+// The server notes whom it refuses. Local clients that are silent are not asked whether they are there, see clientKeepalive.
+func NewServer(creds credentials.TransportCredentials, token string, local bool, refused *Refusals) *grpc.Server {
 	alive := keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout, MaxConnectionIdle: idleTimeout}
 	if local {
 		alive.Time = math.MaxInt64
 	}
 	return grpc.NewServer(
 		grpc.Creds(creds),
-		grpc.InTapHandle(requireToken(token)),
+		grpc.InTapHandle(requireToken(token, refused)),
 		grpc.MaxRecvMsgSize(maxMessageBytes),
 		grpc.MaxSendMsgSize(maxMessageBytes),
 		grpc.MaxHeaderListSize(maxHeaderBytes),

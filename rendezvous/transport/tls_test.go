@@ -41,7 +41,7 @@ func serve(t *testing.T, t13 *transport.TLS) (address string) {
 
 func serveOn(t *testing.T, l net.Listener, t13 *transport.TLS) {
 	t.Helper()
-	server := transport.NewServer(t13.Server(zap.NewNop()), "", false)
+	server := transport.NewServer(t13.Server(zap.NewNop(), nil), "", false, nil)
 	healthpb.RegisterHealthServer(server, health.NewServer())
 	listener := transport.NewListener(l)
 	var running errgroup.Group

@@ -88,6 +88,17 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
+// WriteText writes a text as [Replace] does. A file that is not regular, such as a pipe, gets the text itself.
+func WriteText(path string, text []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, text, 0o644)
+	}
+	return Replace(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
 // CheckFile returns the error that Replace would fail with, before there are results to
 // write. It refuses "-", and names the option that writes to standard output.
 func CheckFile(path string) error {

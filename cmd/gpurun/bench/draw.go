@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 
 	"golang.org/x/term"
 
@@ -36,7 +35,7 @@ func (b *Run) drawSVG(r result.Report, panels []plot.Panel) error {
 	if err := plot.SVG(&text, b.Collective.Name+" on "+result.Machines(r.Devices), panels); err != nil {
 		return err
 	}
-	if err := os.WriteFile(b.svg, text.Bytes(), 0o644); err != nil {
+	if err := result.WriteText(b.svg, text.Bytes()); err != nil {
 		return fmt.Errorf("drawing: %w", err)
 	}
 	return nil

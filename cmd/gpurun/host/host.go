@@ -124,6 +124,8 @@ func (h Host) check(c settings.Config) error {
 	switch {
 	case simulatorKey(c) != "" && h.Backend != "sim":
 		return settings.InvalidKey(simulatorKey(c), "only the simulator has this option: add --device sim")
+	case h.Backend == "sim" && c.Symm == string(symm.NVSHMEMHeap): // as for --algo nvshmem: a library is missing
+		return &exit.EnvironmentError{Err: errors.New("--symm nvshmem: NVSHMEM needs GPUs, and the devices are simulated")}
 	case h.Backend == "sim" && !symm.Kind(c.Symm).Traits().Simulated:
 		return settings.InvalidKey("symm", "%s needs GPUs, and the devices are simulated: use auto or host", c.Symm)
 	case h.Backend == "sim" && slices.ContainsFunc(c.Algo, isLibrary):

@@ -23,6 +23,7 @@ import (
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/argv"
+	"gpurun/worker/process/guard"
 	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/torchenv"
 )
@@ -97,8 +98,13 @@ func plan(a *program.Invocation, w Words) (*command, error) {
 	if p.cpus, err = bindingOf(options, p.localWorkers()); err != nil {
 		return nil, err
 	}
+	if err := w.refuseMissingRanks(p.localWorkers()); err != nil {
+		return nil, err
+	}
 	if options.Several() {
 		p.meeting, err = p.meetingOf(s)
+	} else { // files that cannot be read are an error without other nodes, too
+		_, err = node.ReadCredentials(s.sources, p.config.Credentials, "")
 	}
 	return p, err
 }
@@ -219,7 +225,11 @@ func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	}
 	explainFailures(stderr, p.argv, r.Failed, p.temporary())
 	outcome.ExplainWorkers(stderr, r.Outcome)
-	if code := r.ExitCode(); code != 0 {
+	code := r.ExitCode()
+	if p.meeting != nil && r.First == nil && r.Signal == 0 && r.Cause != nil && !errors.Is(r.Cause, guard.ErrGone) {
+		code = exit.Rendezvous // this node survives one that is lost
+	}
+	if code != 0 {
 		return &exit.Error{Code: code, Err: err}
 	}
 	return err

@@ -76,6 +76,25 @@ func (w Words) refuse() error {
 	return nil
 }
 
+// refuseMissingRanks refuses flags about local ranks that this machine does not have.
+func (w Words) refuseMissingRanks(workers int) error {
+	o := w.Options
+	for _, f := range []struct {
+		flag string
+		rank int
+	}{
+		{"redirects", o.Redirects.Beyond(workers)},
+		{"tee", o.Tee.Beyond(workers)},
+		{"local-ranks-filter", o.LocalRanksFilter.Beyond(workers)},
+	} {
+		if f.rank >= 0 {
+			return w.bad(fmt.Errorf("%s: there is no local rank %d: this machine runs %d processes, and local ranks count from 0",
+				o.Source(f.flag), f.rank, workers))
+		}
+	}
+	return nil
+}
+
 // AddFlags adds torchrun's flags, and those of gpurun's that torchrun has not. Those that mean
 // nothing to a program are hidden.
 func AddFlags(f *pflag.FlagSet, options *torchrun.Options) {

@@ -3,12 +3,14 @@
 package program
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/worker/process/crash"
 	"gpurun/worker/process/guard"
 )
 
@@ -32,8 +34,18 @@ func (a *Invocation) Guarded(work func() error) error {
 	if a.Lifeline != nil {
 		return work()
 	}
-	code, err := guard.Run(a.Signals)
-	if code == 0 && err != nil {
+	if err := crash.Check(); err != nil {
+		return &exit.EnvironmentError{Err: err}
+	}
+	code, err := guard.Run(a.Signals, func(text string) { fmt.Fprintf(a.Err, "gpurun: %s\n", text) })
+	var hung *guard.NotAnsweringError
+	var crashed *crash.Error
+	switch {
+	case errors.As(err, &crashed):
+		return &exit.EnvironmentError{Err: crashed}
+	case errors.As(err, &hung) && hung.Signal == 0:
+		code = exit.Timeout
+	case code == 0 && err != nil:
 		return &exit.EnvironmentError{Err: err}
 	}
 	return &exit.Error{Code: code, Err: err}

@@ -159,6 +159,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 	if err != nil {
 		return nil, err
 	}
+	crashed := make(crashes, p.Host.Ranks)
 	phases.FromContext(ctx).Begin(phases.Fork)
 	outcome, err := agent.Run(ctx, agent.Spec{
 		Argv:       argv,
@@ -166,6 +167,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		FirstRank:  p.firstRank(),
 		Env:        func(localRank int) []string { return []string{assignments[localRank]} },
 		ExtraFiles: withKernelFiles(memory, sockets.worker),
+		Output:     crashed.output,
 		Reports:    g.take,
 		Failed:     where.tell,
 		Silence:    p.silence(),
@@ -178,6 +180,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		Logger:   g.log,
 	})
 	phases.FromContext(ctx).Begin(phases.End)
+	crashed.explain(outcome)
 	return outcome, where.conclude(ctx, g, outcome, err, stderr)
 }
 

@@ -3,6 +3,8 @@ package smoke
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/spf13/pflag"
@@ -15,6 +17,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
+	"gpurun/cudart"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
@@ -81,6 +84,9 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner, kernelFiles [
 	}
 	o := PlanOptions()
 	o.Override, o.ListGPUs = override(quick), sync.OnceValues(host.GPUs)
+	if err := s.requireDevices(o.ListGPUs); err != nil {
+		return nil, err
+	}
 	for i, what := range kernels.Collectives() {
 		p, err := plan.NewCollective(ctx, f, what, o, inject)
 		if err != nil {
@@ -100,6 +106,20 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner, kernelFiles [
 		s.runs = append(s.runs, namedRun{path, p})
 	}
 	return s, nil
+}
+
+// requireDevices refuses a machine without GPUs, unless the simulator is asked for: a container that
+// has lost its GPUs must not pass.
+func (s *Run) requireDevices(list host.Lister) error {
+	if s.config.Device != settings.Auto || s.config.RequireGPU { // package host judges these
+		return nil
+	}
+	_, err := list()
+	if !errors.Is(err, cudart.ErrNoDevice) {
+		return nil
+	}
+	return &exit.EnvironmentError{Err: fmt.Errorf("smoke needs a GPU and there is none: %s; "+
+		"--device sim checks the collectives in the simulator", host.WhyNoGPU(err))}
 }
 
 // planFile makes a run of a kernel file, with its first type and operation.

@@ -2,6 +2,7 @@ package torchrun
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -59,6 +60,17 @@ func (s Streams) Any() bool {
 	return s.all != 0
 }
 
+// Beyond returns a local rank that is named and that a machine with so many workers lacks, or -1.
+func (s Streams) Beyond(workers int) int { return beyond(slices.Sorted(maps.Keys(s.byRank)), workers) }
+
+// beyond returns a rank that is not below workers, or -1.
+func beyond(ranks []int, workers int) int {
+	if i := slices.IndexFunc(ranks, func(rank int) bool { return rank >= workers }); i >= 0 {
+		return ranks[i]
+	}
+	return -1
+}
+
 // parseStreams reads "3", or by local rank "0:1,1:3".
 func parseStreams(text string) (Streams, error) {
 	if bits, ok := streamBits(text); ok {
@@ -89,6 +101,9 @@ type Ranks []int
 
 // Has reports whether a local rank is in the set.
 func (r Ranks) Has(localRank int) bool { return len(r) == 0 || slices.Contains(r, localRank) }
+
+// Beyond returns a local rank of the set that a machine with so many workers lacks, or -1.
+func (r Ranks) Beyond(workers int) int { return beyond(r, workers) }
 
 // parseRanks reads "0,2".
 func parseRanks(text string) (Ranks, error) {

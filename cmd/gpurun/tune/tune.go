@@ -4,7 +4,6 @@ package tune
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -204,7 +203,7 @@ func (t *measurement) run(ctx context.Context, a *program.Invocation) error {
 		_, err = a.Out.Write(text)
 		return err
 	}
-	return os.WriteFile(t.file, text, 0o644)
+	return result.WriteText(t.file, text)
 }
 
 // tableHead says where a table was measured: on devices of one model.

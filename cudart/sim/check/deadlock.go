@@ -83,6 +83,7 @@ func (r *run) isDeadlock() bool {
 
 // deadlock notes why nothing can go on, and returns it as an error.
 func (r *run) deadlock() error {
+	r.signals.confirmLost(r)
 	g := r.waitGraph()
 	r.addOther(g.finding())
 	return fmt.Errorf("nothing can go on: %s", strings.Join(g.lines(), "; "))

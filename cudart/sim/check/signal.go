@@ -13,6 +13,8 @@ type signals struct {
 	writers map[string][]exec.Site
 	stale   []stalePass
 	lost    []lostSignal
+	// overwritten are the words in which a signal was overwritten, which a wait may need.
+	overwritten []*signalWord
 }
 
 // signalPage has the words of a page, by their first four bytes.
@@ -25,7 +27,7 @@ type signalWord struct {
 	writers []*signal
 	readers []*reader
 	passes  []stalePass // that wait for the write that they should have waited for
-	lost    []lostSignal
+	lost    *lostSignal // that no reader has gone without, so far; or nil
 }
 
 // signal is a write to a word.
@@ -130,6 +132,8 @@ func (s *signals) command(addr, bytes uint64) {
 func (s *signals) write(r *run, w *signalWord, by *signal, kind exec.AccessKind) {
 	if kind == exec.Writes {
 		s.overwrite(w, by)
+	} else if w.last == nil || w.last.value != by.value {
+		w.lost = nil
 	}
 	s.isAwaited(w, by)
 	if old := w.last; old != nil && old.value == by.value && old.by == by.by {
@@ -175,15 +179,14 @@ func (s *signals) read(w *signalWord, d *doer, at exec.Place, lane, element int,
 		return
 	}
 	e := w.reader(d, at.Site)
-	if len(w.lost) > 0 {
-		s.confirm(w)
-	}
 	before := *e
 	e.by, e.signal, e.known = d, by, false
 	if by == nil || by.by.sameBlock(d) {
+		w.waitEnded(&before, e)
 		return
 	}
 	e.wanted, e.known = at.Tested(lane, element)
+	w.waitEnded(&before, e)
 	s.passesAgain(w, &before, e)
 }
 

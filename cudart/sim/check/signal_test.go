@@ -59,26 +59,54 @@ end:
 	}
 }
 
-// Two blocks that signal by the same word overwrite each other's signal before it is read.
+// Two blocks that signal by the same word overwrite each other's signal before it is read. That is a mistake where a
+// wait needs the earlier value, and none where it ends by the later one.
 func TestLostSignals(t *testing.T) {
-	sender := func(write string) string {
-		return onlyOne + "@%zero bra send;\n" + waitsFor("WANT") + "bra end;\nsend:\n" + write + "end:\n"
+	sender := func(write, want string) string {
+		return onlyOne + "@%zero bra send;\n" + waitsFor(want) + "bra end;\nsend:\n" + write + "end:\n"
 	}
 	two := func(rank int) int { return 2 - rank }
-	store := strings.NewReplacer("setp.ne.u32 %p, %v, WANT", "setp.eq.u32 %p, %v, 0").Replace(
-		sender("add.u32 %w, %block, 1;\n10: st.release.sys.global.u32 [%peer], %w;\n"))
-	found := program{body: store, blocks: two}.run(t)
-	for name := range found {
-		if name != "lost-signal, a signal was overwritten before anybody had read it, 10-20" {
-			t.Errorf("found %s: %v", name, found[name])
+	const numbered = "add.u32 %w, %block, 1;\n10: st.release.sys.global.u32 [%peer], %w;\n"
+	found := program{body: sender(numbered, "1"), blocks: two, seeds: 32}.run(t)
+	if _, ok := found["lost-signal, "+causeLost+", 10-20"]; !ok {
+		t.Errorf("a wait for a value that was overwritten: found %v", found)
+	}
+	for name, f := range found {
+		if f.Kind != LostSignal && f.Kind != Deadlock {
+			t.Errorf("found %s: %v", name, f)
 		}
 	}
-	if len(found) != 1 {
-		t.Errorf("%d findings, want 1", len(found))
+	replaced := func(body, old, by string) string { return strings.ReplaceAll(body, old, by) }
+	add := replaced(sender(numbered, "3"), "st.release.sys.global.u32", "red.release.sys.global.add.u32")
+	// Both epochs end the wait, whichever comes first; so does the second alone where both are written at once.
+	for name, body := range map[string]string{
+		"any value ends the wait": replaced(sender(numbered, "0"), "setp.ne", "setp.eq"),
+		"atomic operations add":   add,
+		"the same value":          replaced(sender(numbered, "1"), "%w, %block, 1", "%w, %zero32, 1"),
+		"an epoch that grows": replaced(replaced(sender(
+			"30: ld.acquire.sys.global.u32 %v, [%peer+64];\nsetp.lt.u32 %p, %v, %block;\n@%p bra send;\n"+numbered+
+				"add.u32 %x, %block, 1;\nst.release.sys.global.u32 [%peer+64], %x;\n", "1"), "setp.ne", "setp.lt"),
+			"bra end;\nsend", strings.ReplaceAll(replaced(waitsFor("2"), "setp.ne", "setp.lt"), "again", "more")+"bra end;\nsend"),
+	} {
+		body = replaced(body, "add.u32 %w, %zero32, 1;", "mov.u32 %w, 1;")
+		t.Run(name, func(t *testing.T) { program{body: body, blocks: two, seeds: 32}.expect(t) })
 	}
-	add := sender("add.u32 %w, %block, 1;\n10: red.release.sys.global.add.u32 [%peer], %w;\n")
-	add = strings.ReplaceAll(add, "WANT", "3")
-	program{body: add, blocks: two}.expect(t)
-	same := strings.ReplaceAll(sender("10: st.release.sys.global.u32 [%peer], 1;\n"), "WANT", "1")
-	program{body: same, blocks: two}.expect(t)
+	// A deadlock whose wait is another one: the waits that had two signals have ended by the later one.
+	for name, p := range map[string]program{
+		"another instruction waits": {body: replaced(replaced(sender(numbered, "1"), "setp.ne", "setp.lt"), "bra end;\nsend",
+			replaced(waitsFor("3"), "again", "more")+"bra end;\nsend")},
+		"the next launch waits": {
+			body:     replaced(sender(numbered, "%n"), "setp.ne", "setp.lt"),
+			launches: func(rank int) int { return 1 + 2*rank },
+		},
+		"another word is awaited": {body: replaced(replaced(sender(numbered, "0"), "setp.ne", "setp.eq"), "bra end;\nsend",
+			strings.NewReplacer("again", "more", "mine", "mine+128").Replace(waitsFor("1"))+"bra end;\nsend")},
+	} {
+		p.blocks, p.seeds = two, 32
+		for found := range p.run(t) {
+			if strings.HasPrefix(found, string(LostSignal)) {
+				t.Errorf("%s: %s", name, found)
+			}
+		}
+	}
 }

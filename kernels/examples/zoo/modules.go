@@ -19,6 +19,7 @@ func Mistakes() []Mistake {
 	return []Mistake{
 		{"cached_load", true},
 		{"cleared_late", true},
+		{"cluster_exit", true},
 		{"constant_epoch", true},
 		{"counter_order", true},
 		{"device_scope", true},
@@ -36,6 +37,8 @@ func Mistakes() []Mistake {
 		{"reset_flag", true},
 		{"shared_pad", true},
 		{"ticket", true},
+		{"tile_proxy", true},
+		{"tile_read", true},
 		{"torn_packet", true},
 		{"volatile_flag", true},
 	}
@@ -46,8 +49,9 @@ func Modules() []collective.Module {
 	var modules []collective.Module
 	for _, m := range Mistakes() {
 		module := collective.Module{Name: m.Name, Source: "examples/zoo/" + m.Name + ".cu", Arch: collective.SM80}
-		if m.Name == "early_grid" {
-			module.Arch = collective.SM90 // griddepcontrol
+		switch m.Name {
+		case "cluster_exit", "early_grid", "tile_proxy", "tile_read":
+			module.Arch = collective.SM90 // clusters, griddepcontrol, bulk copies
 		}
 		modules = append(modules, module)
 		if m.Twin {

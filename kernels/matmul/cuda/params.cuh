@@ -51,7 +51,7 @@ struct MatmulParams {
   uint32_t splitk_step;    // by how many slices the pieces of each next tile are shorter, in units of 2^-16
   uint32_t reserved;
   uint8_t first_tiles[kMostClusters]; // the tile of the first wave that each cluster takes: a permutation, see schedule.Placement
-  TensorMap map_a;     // of the matrices of that name, or nothing
+  TensorMap map_a;     // of the matrices of that name, or nothing; of a gather, those of A have shards as third dimension
   TensorMap map_a_full;
   TensorMap map_b;
 };

@@ -16,8 +16,9 @@
 // expired, none of this is done: see exchange.cuh.
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice elements of k by kRows rows of
-// A, or by kColumns / 2 columns of B, swizzled by 128 bytes. Elements of a box beyond the matrices arrive as zeros, or
-// beyond a shard as rows of the next one, which are not stored.
+// A, or by kColumns / 2 columns of B, swizzled by 128 bytes. Elements of a box beyond the matrices arrive as zeros. A gather's
+// maps of A have a third dimension, the shards: rows of a box beyond its shard arrive as zeros, too, and not as rows of the
+// next shard, which may not have arrived.
 //
 // Memory order: mbarriers order copies, products and stores. Proxy fences order what threads have written, or acquired,
 // before the copies that read it. The exchange orders what passes between ranks: parts have been written before it
@@ -49,10 +50,13 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kC
     if (exchange.wait_for_rows(t, kRows) != RowsState::kReady) fence_async_proxy();
     const bool in_shard = Exchange::kGathers && exchange.is_local(t); // A is this rank's shard
     const TensorMap& map = Exchange::kGathers && !in_shard ? p.map_a_full : p.map_a;
-    const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
+    const int32_t row = t.row + (Exchange::kGathers ? 0 : t.shard_row);
     const auto copy_a = [&](int32_t s) {
       a.producer_acquire(state.a);
-      tma_load(a.at(state.a.stage), map, s * kSlice, row, a.full(state.a.stage));
+      if constexpr (Exchange::kGathers)
+        tma_load(a.at(state.a.stage), map, s * kSlice, row, in_shard ? 0 : t.owner, a.full(state.a.stage));
+      else
+        tma_load(a.at(state.a.stage), map, s * kSlice, row, a.full(state.a.stage));
     };
     const auto copy_b = [&](int32_t s) {
       b.producer_acquire(state.b);

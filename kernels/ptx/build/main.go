@@ -59,16 +59,16 @@ func main() {
 
 // target is a folder of PTX, below kernels/, with its manifest.
 type target struct {
-	folder  string
-	modules []collective.Module
-	shorten bool // the text, which is in the binary
-	lines   bool // name the lines of the source
+	folder   string
+	modules  []collective.Module
+	embedded bool // the PTX is in the binary: it is shortened and packed
+	lines    bool // name the lines of the source
 }
 
 // targets lists all folders.
 func targets() []target {
 	return []target{
-		{folder: "ptx", modules: wanted(), shorten: true},
+		{folder: "ptx", modules: wanted(), embedded: true},
 		{folder: "examples", modules: examples.Modules()},
 		{folder: "examples/zoo", modules: zoo.Modules(), lines: true},
 	}
@@ -110,6 +110,11 @@ func (t target) run(root string, all bool) error {
 	fmt.Printf("%s: compiled %d of %d modules\n", t.folder, len(changed), len(t.modules))
 	if err := removeOthers(folder, t.modules); err != nil {
 		return err
+	}
+	if t.embedded {
+		if err := pack(folder); err != nil {
+			return err
+		}
 	}
 	return writeManifest(path, m)
 }
@@ -201,7 +206,7 @@ func (t target) compile(root string, m collective.Module) error {
 	if err := check(text); err != nil {
 		return fmt.Errorf("compiling %s: %w", m.Name, err)
 	}
-	if t.shorten {
+	if t.embedded {
 		text = shorten(text)
 	}
 	return os.WriteFile(filepath.Join(root, t.folder, m.Name+".ptx"), text, 0o644)

@@ -53,6 +53,24 @@ func TestNoPTXIsLeftOver(t *testing.T) {
 	}
 }
 
+// What the binary has is the text that people read.
+func TestPackedPTXIsTheText(t *testing.T) {
+	for _, m := range wanted() {
+		text, err := os.ReadFile(filepath.Join("..", m.Name+".ptx"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		unpacked, err := ptx.Source(m.Name)
+		if err != nil || string(unpacked) != string(text) {
+			t.Errorf("the packed %s is not the text, %v: run go generate ./kernels", m.Name, err)
+		}
+	}
+	files, err := filepath.Glob("../packed/*")
+	if err != nil || len(files) != len(wanted()) {
+		t.Errorf("%d packed files of %d modules, %v: run go generate ./kernels", len(files), len(wanted()), err)
+	}
+}
+
 // Every .cu file is in some module: a new one is listed by its algorithm.
 func TestEverySourceIsBuilt(t *testing.T) {
 	root := os.DirFS("../..")

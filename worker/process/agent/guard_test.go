@@ -388,28 +388,6 @@ func TestAnAgentThatIsStoppedEndsWithItsGuard(t *testing.T) {
 	g.wait(t)
 }
 
-func TestAnAgentThatIsStoppedCanBeKilled(t *testing.T) {
-	t.Parallel()
-	g := startGpurun(t, 1, "echo ready; exec sleep 1000")
-	g.stdout.await(t, "ready", 1)
-	if err := syscall.Kill(agentOf(t, g), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
-		if err := g.cmd.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	// The kernel may deliver them in another order.
-	if code := g.wait(t); code != 143 && code != 130 && code != 129 {
-		t.Errorf("exit code %d", code)
-	}
-	if text := g.stderr.String(); strings.Contains(text, "SIGKILL") || !strings.Contains(text, "ended by SIG") {
-		t.Errorf("stderr: %s", text)
-	}
-	g.leavesNothing(t)
-}
-
 func TestWorkersInheritOnlyWhatIsMeantForThem(t *testing.T) {
 	t.Parallel()
 	stray, err := os.Open(os.DevNull)

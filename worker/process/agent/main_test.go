@@ -53,6 +53,8 @@ const (
 	faultVariable   = "GPURUN_TEST_FAULT"   // what is wrong with it
 	unguarded       = "no guard"
 	ignoresGuard    = "does not notice that the guard is gone"
+	deaf            = "does not answer signals"
+	crashes         = "panics"
 )
 
 // runGpurun is a whole gpurun: guard and agent. It runs its arguments.
@@ -65,7 +67,7 @@ func runGpurun() int {
 	}
 	lifeline, err := guard.OpenLifeline()
 	if err == nil && lifeline == nil {
-		code, err := guard.Run(caught)
+		code, err := guard.Run(caught, func(text string) { fmt.Fprintln(os.Stderr, "guard:", text) })
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "guard:", err)
 		}
@@ -75,10 +77,17 @@ func runGpurun() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 98
 	}
+	os.Stderr = lifeline.Stderr
 	defer lifeline.Close()
-	if flaw == ignoresGuard {
+	switch flaw {
+	case ignoresGuard:
 		return runAgent(ctx, caught, nil)
+	case deaf:
+		return runAgent(context.Background(), nil, lifeline)
+	case crashes:
+		time.AfterFunc(100*time.Millisecond, func() { panic("on purpose") })
 	}
+	defer context.AfterFunc(ctx, lifeline.Answer)()
 	return runAgent(ctx, caught, lifeline)
 }
 

@@ -43,6 +43,7 @@ func (s *streams) open(spec *Spec, localRank int, to consoles, cmd *exec.Cmd) (e
 	if s.stdout.Destination, s.stderr.Destination, err = spec.destinations(localRank); err != nil {
 		return err
 	}
+	s.stderr.Raw = raw && s.stderr.Destination.Pass == nil
 	stdout, outErr := s.connect(&s.stdout)
 	stderr, errErr := s.connect(&s.stderr)
 	cmd.Stdout, cmd.Stderr = stdout, stderr

@@ -6,8 +6,8 @@
 //	agent     the same binary, executed again: starts the workers
 //	workers   die with the agent (PR_SET_PDEATHSIG)
 //
-// Guard and agent are subreapers. The agent learns of the guard's death by the lifeline:
-// a pipe of which the guard holds the only writing end.
+// Guard and agent are subreapers. The lifeline is a pair of sockets, whose ends the guard and
+// the agent alone hold. The agent learns of the guard's death by it, and answers signals.
 package guard
 
 import (
@@ -34,10 +34,12 @@ const killTimeout = 2 * time.Second
 // OpenLifeline returns a Lifeline. Run passes signals on and returns when
 // the agent has ended and everything below it is dead, with the agent's exit
 // code, or 128+n if signal n killed it. The third signal that asks for the end
-// kills an agent that does not react; then n is the first one's number.
+// kills an agent that does not react; then n is the first one's number. An agent
+// that is stopped, or does not answer, is ended as health.go says;
+// notify gets a sentence about it at once, and the error is a NotAnsweringError.
 //
 // The process must have no other children, and must not start any.
-func Run(incoming <-chan os.Signal) (exitCode int, err error) {
+func Run(incoming <-chan os.Signal, notify func(string)) (exitCode int, err error) {
 	if err := procfs.CheckNamespace(); err != nil {
 		return 0, err
 	}
@@ -49,70 +51,53 @@ func Run(incoming <-chan os.Signal) (exitCode int, err error) {
 	}
 	runtime.LockOSThread() // PR_SET_PDEATHSIG tells the agent of the end of the thread that forked it
 	defer runtime.UnlockOSThread()
-	agent, lifeline, err := startAgent()
+	runtimes, err := openRuntimeOutput()
+	if err != nil {
+		return 0, err
+	}
+	agent, lifeline, err := startAgent(runtimes)
 	if err != nil {
 		return 0, fmt.Errorf("starting the agent: %w", err)
 	}
 	defer lifeline.Close()
-	exitCode, err = await(agent, incoming)
-	return exitCode, errors.Join(err, subreaper.KillDescendants(killTimeout))
+	exitCode, err = await(agent, lifeline, incoming, notify)
+	err = errors.Join(err, subreaper.KillDescendants(killTimeout))
+	return exitCode, errors.Join(runtimes.crash(agent.Process.Pid), err)
 }
 
-// startAgent starts the agent and returns the lifeline's writing end.
-func startAgent() (*exec.Cmd, *os.File, error) {
+// startAgent starts the agent and returns the guard's end of the lifeline.
+func startAgent(runtimes *runtimeOutput) (*exec.Cmd, *os.File, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
 	}
-	read, write, err := os.Pipe()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("making the lifeline: %w", err)
 	}
-	defer read.Close()
+	own, agents := os.NewFile(uintptr(pair[0]), "lifeline"), os.NewFile(uintptr(pair[1]), "lifeline")
+	defer agents.Close()
 	const firstExtraFile = 3
 	agent := &exec.Cmd{
-		Path:       self,
-		Args:       os.Args,
-		Env:        append(os.Environ(), LifelineVariable+"="+strconv.Itoa(firstExtraFile)),
+		Path: self,
+		Args: os.Args,
+		Env: append(os.Environ(), LifelineVariable+"="+strconv.Itoa(firstExtraFile),
+			stderrVariable+"="+strconv.Itoa(firstExtraFile+1)),
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
-		Stderr:     os.Stderr,
-		ExtraFiles: []*os.File{read},
+		Stderr:     runtimes.write,
+		ExtraFiles: []*os.File{agents, os.Stderr},
 		// A session of its own: a terminal's Ctrl-C reaches the guard only, and
 		// reading or writing a terminal does not stop the agent. The guard's death
 		// continues an agent that is stopped, which then finds the lifeline closed.
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGCONT},
 	}
+	defer runtimes.write.Close()
 	if err := agent.Start(); err != nil {
-		write.Close()
+		own.Close()
 		return nil, nil, err
 	}
-	return agent, write, nil
-}
-
-// await passes signals on until the agent has ended.
-func await(agent *exec.Cmd, incoming <-chan os.Signal) (exitCode int, err error) {
-	ended := make(chan error, 1)
-	go func() { ended <- agent.Wait() }()
-	const mostSignals = 3
-	var received []syscall.Signal // those that ask for the end
-	for {
-		select {
-		case s := <-incoming:
-			number, ok := s.(syscall.Signal)
-			if ok && signals.Ends(number) {
-				received = append(received, number)
-			}
-			if len(received) >= mostSignals {
-				s = syscall.SIGKILL
-			}
-			if err := agent.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
-				return 0, fmt.Errorf("passing %v on to the agent: %w", s, err)
-			}
-		case err := <-ended:
-			return exitCodeOf(agent.ProcessState, err, received)
-		}
-	}
+	return agent, own, nil
 }
 
 // exitCodeOf turns the end of the agent into an exit code. A signal among received that

@@ -24,7 +24,9 @@ var ErrGone = errors.New("the guard process is gone: gpurun was killed")
 // Lifeline tells the agent when its guard dies. The methods of a nil Lifeline, but for
 // Close, do nothing.
 type Lifeline struct {
-	pipe   *os.File
+	// Stderr is the agent's standard error. Descriptor 2 is for the Go runtime alone: see runtimeOutput.
+	Stderr *os.File
+	socket *os.File
 	gone   chan struct{}
 	reaper *subreaper.Reaper
 }
@@ -41,10 +43,14 @@ func OpenLifeline() (*Lifeline, error) {
 		return nil, fmt.Errorf("%s=%q is not a descriptor above 2: unset it", LifelineVariable, text)
 	}
 	var stat unix.Stat_t
-	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFIFO {
-		return nil, fmt.Errorf("descriptor %d of %s is not a pipe: unset it", fd, LifelineVariable)
+	if err := unix.Fstat(fd, &stat); err != nil || stat.Mode&unix.S_IFMT != unix.S_IFSOCK {
+		return nil, fmt.Errorf("descriptor %d of %s is not a socket: unset it", fd, LifelineVariable)
 	}
 	unix.CloseOnExec(fd)
+	stderr, err := takeStderr()
+	if err != nil {
+		return nil, err
+	}
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return nil, fmt.Errorf("opening the lifeline: %w", err)
 	}
@@ -54,7 +60,10 @@ func OpenLifeline() (*Lifeline, error) {
 	if err := os.Unsetenv(LifelineVariable); err != nil {
 		return nil, fmt.Errorf("removing %s from the environment: %w", LifelineVariable, err)
 	}
-	l := &Lifeline{pipe: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}), reaper: subreaper.NewReaper()}
+	l := &Lifeline{
+		Stderr: stderr, socket: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}),
+		reaper: subreaper.NewReaper(),
+	}
 	go l.watch()
 	return l, nil
 }
@@ -65,14 +74,22 @@ const AgentTimeout = 1500 * time.Millisecond
 // watch waits for the guard's death. If the agent then does not end in time, because it
 // is blocked, watch kills the agent and all processes below it.
 func (l *Lifeline) watch() {
-	if _, err := io.Copy(io.Discard, l.pipe); err != nil {
-		return // closed
+	// A guard that dies before it has read an answer resets the connection.
+	if _, err := io.Copy(io.Discard, l.socket); errors.Is(err, os.ErrClosed) {
+		return
 	}
 	close(l.gone)
 	time.Sleep(AgentTimeout)
 	// An error cannot be reported: no process is left to read it.
 	_ = l.KillDescendants()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+}
+
+// Answer tells the guard that a signal which asks for the end has arrived.
+func (l *Lifeline) Answer() {
+	if l != nil {
+		_, _ = l.socket.Write([]byte{1}) // a guard that is gone needs no answer
+	}
 }
 
 // Gone is closed when the guard is gone.
@@ -106,6 +123,6 @@ func (l *Lifeline) Close() error {
 	case <-l.gone:
 		return nil
 	default:
-		return l.pipe.Close()
+		return l.socket.Close()
 	}
 }

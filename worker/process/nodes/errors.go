@@ -25,14 +25,22 @@ func (n *Nodes) explainJoin(err error) error {
 	case errors.Is(err, rendezvous.ErrClosed):
 		return fmt.Errorf("the job at %s runs already, or has just ended: %w", at, err)
 	case errors.As(err, &late):
-		return fmt.Errorf("of %d nodes, %d did not come to %s within %v%s",
-			late.WorldSize, late.Absent, at, n.config.JoinTimeout, missing(late.Missing))
+		return fmt.Errorf("of %d nodes, %d did not come to %s within %v%s%s",
+			late.WorldSize, late.Absent, at, n.config.JoinTimeout, missing(late.Missing), n.refused())
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("node %d found no node 0 at %s within %v; check that it runs with this --master-addr and "+
 			"--master-port, and that no firewall blocks the port: %w",
 			n.config.Rank, at, n.config.JoinTimeout, err)
 	}
 	return fmt.Errorf("meeting the other nodes: %w", err)
+}
+
+// refused ends a sentence with whom this node has refused, if it is node 0 and has refused any.
+func (n *Nodes) refused() string {
+	if n.meeting == nil {
+		return ""
+	}
+	return n.meeting.Refused()
 }
 
 // missing lists the nodes that did not join.

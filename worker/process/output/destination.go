@@ -9,6 +9,9 @@ type Destination struct {
 	File *os.File
 	// Hidden keeps the stream from the agent's own.
 	Hidden bool
+	// Pass, when set, is called with every line, and reports whether the line goes to Line, to the agent's own stream
+	// and to the last lines. The bytes are valid during the call only.
+	Pass func(line []byte) bool
 	// Line, when set, is called with every line and its end, if it has one. An
 	// error ends the run. The bytes are valid during the call only.
 	Line func(line []byte) error
@@ -16,4 +19,6 @@ type Destination struct {
 
 // Direct reports whether the worker can write to File itself, because nothing else gets
 // the stream.
-func (d Destination) Direct() bool { return d.File != nil && d.Hidden && d.Line == nil }
+func (d Destination) Direct() bool {
+	return d.File != nil && d.Hidden && d.Line == nil && d.Pass == nil
+}

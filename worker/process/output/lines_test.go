@@ -111,3 +111,39 @@ func TestTail(t *testing.T) {
 		t.Errorf("kept %q", last)
 	}
 }
+
+// BenchmarkLineWithoutEnd is 64 MiB without an end of a line, in pieces as a pipe gives them.
+func BenchmarkLineWithoutEnd(b *testing.B) {
+	piece := bytes.Repeat([]byte("x"), readSize)
+	const pieces = 1024
+	b.SetBytes(pieces * readSize)
+	for b.Loop() {
+		l := lines{emit: func([]byte) {}}
+		for range pieces {
+			l.write(piece)
+		}
+		l.flush()
+	}
+}
+
+// However a stream is cut into pieces, its lines are the same.
+func TestLinesDoNotDependOnThePieces(t *testing.T) {
+	text := []byte("a\nbb\r\n\r\rccc\r" + strings.Repeat("long", maxLine/3) + "\r\n\n" + strings.Repeat("é", maxLine) + "\rend\r")
+	cut := func(size int) (all []string) {
+		l := lines{emit: func(line []byte) { all = append(all, string(line)) }}
+		for piece := range slices.Chunk(text, size) {
+			l.write(piece)
+		}
+		l.flush()
+		return all
+	}
+	want := cut(len(text))
+	if got := strings.Join(want, ""); got != string(text) || len(want) < 9 {
+		t.Fatalf("%d lines with %d of %d bytes", len(want), len(got), len(text))
+	}
+	for _, size := range []int{97, 4096, readSize - 1, maxLine, maxLine + 1} {
+		if diff := cmp.Diff(want, cut(size)); diff != "" {
+			t.Errorf("pieces of %d bytes: the lines differ", size)
+		}
+	}
+}

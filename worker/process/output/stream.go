@@ -82,6 +82,9 @@ func (s *Stream) line(line []byte) {
 	if loneReturn(line) {
 		return
 	}
+	if s.Destination.Pass != nil && !s.Destination.Pass(line) {
+		return
+	}
 	if s.Tail != nil {
 		s.Tail.add(line)
 	}

@@ -12,6 +12,7 @@ import (
 type Process struct {
 	PID, Parent, Group int
 	Zombie             bool
+	Stopped            bool // by a signal such as SIGSTOP, and not by a debugger
 	// Started is the time from the machine's boot to the start of the process, rounded
 	// down to 10 ms.
 	Started time.Duration
@@ -51,7 +52,7 @@ func parseStat(text string) (Process, error) {
 		return Process{}, fmt.Errorf("too few fields in %q", text)
 	}
 	state := fields[stateField]
-	p := Process{Zombie: state == "Z" || state == "X"}
+	p := Process{Zombie: state == "Z" || state == "X", Stopped: state == "T"}
 	var ticks int
 	for _, number := range []struct {
 		text  string

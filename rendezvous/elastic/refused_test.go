@@ -1,0 +1,40 @@
+package elastic
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"gpurun/rendezvous/transport/certtest"
+)
+
+// An agent that serves and waits in vain names whom it has refused: another job, another token, another authority.
+func TestServerNamesWhomItRefuses(t *testing.T) {
+	config := job(t, 2, 2)
+	config.TLS = certtest.New(t).Load(nil, hostOf(t, config.Endpoint))
+	server := config
+	server.Timeouts.Join = 2 * time.Second
+	late := next(t, enter(t, server, 0))
+	otherJob, otherToken, otherAuthority, plain := config, config, config, config
+	otherJob.RunID, otherToken.Token, plain.TLS = "other", "other", nil
+	otherAuthority.TLS = certtest.New(t).Load(nil, hostOf(t, config.Endpoint))
+	for i, stranger := range []Config{otherJob, otherToken, otherAuthority, plain} {
+		if _, err := enter(t, stranger, i+1).NextRound(testContext(t)); err == nil {
+			t.Errorf("stranger %d was not refused", i)
+		}
+	}
+	<-late.done
+	err := late.err
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{
+		"; refused: ", `job "other"`, "wrong token for this job", "it does not accept the certificate", "it does not speak TLS",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
