@@ -27,20 +27,28 @@ func TestLanesPassAMessage(t *testing.T) {
 	}{
 		"release and acquire": {right, nil, "", ""},
 		"no barrier before the release": {
-			right, map[string]string{"SENDER_BARRIER": ""}, "10-22 lanes",
+			right,
+			map[string]string{"SENDER_BARRIER": ""},
+			"10-22 lanes",
 			"lane 1 of the first warp is not ordered before the release by its lane 0",
 		},
 		"no barrier behind the acquire": {
-			right, map[string]string{"RECEIVER_BARRIER": ""}, "10-22 unordered, 10-22 lanes",
+			right,
+			map[string]string{"RECEIVER_BARRIER": ""},
+			"10-22 unordered, 10-22 lanes",
 			"lane 1 of the second warp is not ordered behind the acquire by its lane 0",
 		},
 		"fences": {relaxed, nil, "", ""},
 		"no barrier before the fence": {
-			relaxed, map[string]string{"SENDER_BARRIER": ""}, "10-22 lanes",
+			relaxed,
+			map[string]string{"SENDER_BARRIER": ""},
+			"10-22 lanes",
 			"lane 1 of the first warp is not ordered before the release by its lane 0",
 		},
 		"no barrier behind the fence": {
-			relaxed, map[string]string{"RECEIVER_BARRIER": ""}, "10-22 unordered, 10-22 lanes",
+			relaxed,
+			map[string]string{"RECEIVER_BARRIER": ""},
+			"10-22 unordered, 10-22 lanes",
 			"lane 1 of the second warp is not ordered behind the acquire by its lane 0",
 		},
 	} {
@@ -81,7 +89,8 @@ func TestLanesExchangeWords(t *testing.T) {
 		},
 		"a shuffle, by PTX": {
 			"shfl.sync.bfly.b32 %b, %b, 1, 31, 0xffffffff;",
-			[]string{"note: 1-3 lanes of a warp are not ordered"}, ModelPTX,
+			[]string{"note: 1-3 lanes of a warp are not ordered"},
+			ModelPTX,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

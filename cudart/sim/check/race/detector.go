@@ -29,8 +29,8 @@ type Thread struct {
 	time   uint32
 	known  knowledge
 	begin  vector // what happens before the thread begins
-	// fences are the last releasing fences, by scope. One is dropped when all its lanes have a later fence with no narrower
-	// scope.
+	// fences are the last releasing fences, by scope. One is dropped when all its lanes have a later fence with a scope
+	// that is no narrower.
 	fences  [SystemScope + 1][]*release
 	arrived knowledge // what it knew when it arrived at a barrier last
 	// seen are the messages that strong reads have observed, until a fence has acquired them.

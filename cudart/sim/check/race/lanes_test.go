@@ -177,6 +177,25 @@ func TestLaneStories(t *testing.T) {
 			1.0:3 polls.sys f
 			1.0:4 fence.sys
 			1.0:3 reads x`, []string{"1-5 nothing orders them"}},
+		"all lanes learn that a copy has ended": {`
+			1.0 copies a x y
+			0.0 release.sys f
+			1.0:3 acquire.sys f
+			1.0 awaits a
+			1.0:4 reads y`, nil},
+		"two lanes poll, and the second one has a fence": {`
+			0.0 writes x
+			0.0 release.sys f
+			1.0:3 polls.sys f
+			1.0:4 polls.sys f
+			1.0:4 fence.sys
+			1.0:4 reads x`, nil},
+		"a relaxed arrival passes on the fences of all lanes": {`
+			0.0/1:3 writes x
+			0.0/1:4 writes y
+			0.0/1:3,4 fence.cluster
+			0.0/1~ 0.1/1 bar
+			0.1/1 reads x`, nil},
 		"what the lanes knew before remains": {`
 			0.0 writes x
 			0.0 release.sys f
