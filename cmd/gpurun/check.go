@@ -16,8 +16,8 @@ ranks in one process, under many schedules, and judges the order of all accesses
 memory model of PTX. A finding names both accesses with their lines. Results are compared
 with a reference, too.
 
-Without a word, check runs all algorithms of all collectives. A word is a collective or a
-kernel file. The calls follow each other without a wait of the host, so that a call that
+Without a word, check runs all algorithms of all collectives and products. A word is a
+collective, a product or a kernel file. The calls follow each other without a wait of the host, so that a call that
 leaves too early races with the next one. A seed gives the same schedules again, on any
 machine. Schedules are sampled: a clean report is no proof.
 
@@ -26,6 +26,7 @@ checked, such as an instruction that check does not model; 2 usage; 3 environmen
 
 const checkExample = `  gpurun check allreduce
   gpurun check allreduce --algo oneshot --ranks 2,8 --schedules 1000
+  gpurun check allgather-matmul --algo fused -m 512    a product of matrices
   gpurun check mine.toml --sizes 4K,1M                 a kernel of yours
   gpurun check --sarif findings.sarif --junit check.xml
   gpurun check --replay race-1.json                    the very same schedule again
@@ -36,11 +37,13 @@ const checkCommand = "check"
 func newCheckCommand(a *program.Invocation) *cobra.Command {
 	var o check.Options
 	cmd := &cobra.Command{
-		Use:               checkCommand + " [COLLECTIVE|KERNEL FILE...]",
+		Use:               checkCommand + " [COLLECTIVE|PRODUCT|KERNEL FILE...]",
 		Short:             "Find races and deadlocks between GPUs, on a CPU",
 		Long:              checkLong,
 		Example:           checkExample,
-		ValidArgsFunction: completeCollectives,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return benchNames(), cobra.ShellCompDirectiveNoFileComp
+		},
 	}
 	o.Add(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {

@@ -27,7 +27,12 @@ func (c *Calls) layOut(world, sms int) (l layout, err error) {
 		blocks = min(blocks, c.MaxBlocks)
 	}
 	l.take(collective.SignalPadBytes)
-	l.packetBytes, l.mailboxBytes = collective.PacketAreaBytes(blocks), collective.MailboxAreaBytes(blocks)
+	if c.Algorithm.Needs.Packets {
+		l.packetBytes = collective.PacketAreaBytes(blocks)
+	}
+	if c.Algorithm.Needs.Mailboxes {
+		l.mailboxBytes = collective.MailboxAreaBytes(blocks)
+	}
 	l.packets, l.mailboxes = l.take(l.packetBytes), l.take(l.mailboxBytes)
 	part := c.largest() * int64(c.DType.Size)
 	if f := c.Algorithm.ScratchBytes; f != nil {

@@ -18,6 +18,23 @@ func find(kernels []collective.Kernel, d collective.DType, sm int) (best collect
 	return best, ok
 }
 
+// ModulesOn lists the modules that an algorithm launches for a type on a compute capability, 10*major+minor, but those of
+// a collective.
+func (a *Algorithm) ModulesOn(d collective.DType, sm int) (names []string) {
+	lists := [][]collective.Kernel{a.Kernels}
+	if a.GEMM != nil {
+		for _, g := range a.GEMM() {
+			lists = append(lists, g.Kernels)
+		}
+	}
+	for _, kernels := range lists {
+		if k, ok := find(kernels, d, sm); ok {
+			names = append(names, k.Module.Name)
+		}
+	}
+	return names
+}
+
 // kernelsFor lists an entry point for each element type, in modules of a file that
 // is compiled once for each: matmul_NAME_TYPE, from cuda/NAME.cu.
 func kernelsFor(name, entry string, arch collective.Arch) []collective.Kernel {

@@ -1,9 +1,9 @@
 package elastic
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"net/http"
 	"os"
 	"os/exec"
@@ -130,18 +130,33 @@ func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 	}
 }
 
-// Without etcd no agent knows which one serves: the one that does must not go on, or
-// there might be two.
-func TestServerStepsDownWithoutEtcd(t *testing.T) {
+// While etcd is gone, a round goes on, and a newcomer waits. Here etcd comes back without its store, so that the lease is
+// gone as well.
+func TestRoundGoesOnWithoutEtcd(t *testing.T) {
 	t.Parallel()
-	config, kill := etcdJob(t, 2, 2)
+	config, kill := etcdJob(t, 2, 3)
 	members := enterAll(t, config, 2)
 	rounds := nextAll(t, members)
 	kill()
+	time.Sleep(2 * config.Timeouts.keepAlive())
 	for _, r := range rounds {
-		again := new(Restart)
-		if err := over(t, r); !errors.As(err, &again) || !strings.Contains(again.Reason, "lost its lease in etcd") {
-			t.Errorf("got %v", err)
+		if r.ctx.Err() != nil {
+			t.Fatalf("the round has ended: %v", context.Cause(r.ctx))
+		}
+	}
+	newcomer := next(t, enter(t, config, 2))
+	startEtcdAt(t, "http://"+config.Endpoint, nil)
+	var all []*pendingRound
+	for i, r := range rounds {
+		wantRestart(t, over(t, r), false, "host0002 has joined")
+		if r.Master() != nil {
+			r.Master().Close()
+		}
+		all = append(all, next(t, members[i]))
+	}
+	for _, p := range append(all, newcomer) {
+		if r := p.get(t); r.Nodes != 3 {
+			t.Errorf("%d nodes", r.Nodes)
 		}
 	}
 }

@@ -170,6 +170,19 @@ func (s *server) masterOf(ctx context.Context, j *pb.Join) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(j.GetMasterPort())))
 }
 
+// suspend keeps the members as they are: see [rounds.StateMachine.Suspend].
+func (s *server) suspend() {
+	s.coordinator.step(func(m *rounds.StateMachine, _ rounds.Time) []rounds.Effect {
+		m.Suspend()
+		return nil
+	})
+}
+
+// resume ends it.
+func (s *server) resume() {
+	s.coordinator.step(func(m *rounds.StateMachine, now rounds.Time) []rounds.Effect { return m.Resume(now) })
+}
+
 // ended says how the job ended; nil while it has not.
 func (s *server) ended() *End {
 	s.coordinator.mu.Lock()

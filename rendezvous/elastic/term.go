@@ -2,7 +2,6 @@ package elastic
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -24,32 +23,6 @@ type term struct {
 	renewal sync.WaitGroup
 	once    sync.Once
 	err     error
-}
-
-// renew keeps the lease until the term ends. When etcd may have given the lease
-// up, the term is over: no other agent may serve before it is.
-func (e *election) renew(ctx context.Context, t *term, renewed time.Time) {
-	ttl := e.config.Timeouts.keepAlive()
-	ticker := time.NewTicker(ttl / 3)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		asked := time.Now()
-		attempt, cancel := context.WithTimeout(ctx, ttl/3)
-		err := e.etcd.KeepAlive(attempt, t.lease)
-		cancel()
-		if err == nil {
-			renewed = asked
-		} else if errors.Is(err, etcd.ErrLease) || time.Since(renewed) >= ttl*2/3 {
-			e.config.Logger.Warn("no longer serving the rendezvous", zap.Error(err))
-			t.close(fmt.Sprintf("the agent on %s, which served the rendezvous, lost its lease in etcd", e.config.hostName))
-			return
-		}
-	}
 }
 
 // close ends the term's server, once.

@@ -25,8 +25,8 @@ func (p *Plan) addFile(ctx context.Context, path, of string, notify func(string)
 	if of != "" && f.Collective != of {
 		return exit.Usagef("%s is for %s, and this is %s: run gpurun check %s", path, f.Collective, of, path)
 	}
-	if _, ok := matmul.Find(f.Collective); ok {
-		return exit.Usagef("%s is for %s: gpurun check does not make products", path, f.Collective)
+	if what, ok := matmul.Find(f.Collective); ok {
+		return p.addProductFile(ctx, f, text, what, notify)
 	}
 	types, ops, err := p.callsOf(f)
 	if err != nil {
@@ -39,8 +39,10 @@ func (p *Plan) addFile(ctx context.Context, path, of string, notify func(string)
 		}
 		for _, d := range types {
 			for _, op := range ops {
-				if err := p.addCase(shape, a, d, op, world); err != nil {
-					return &exit.UsageError{Err: err}
+				for _, on := range p.options.arches() {
+					if err := p.addCase(shape, a, d, op, on, world); err != nil {
+						return &exit.UsageError{Err: err}
+					}
 				}
 			}
 		}
@@ -80,20 +82,9 @@ func (p *Plan) callsOf(f *kernelfile.File) (types []collective.DType, ops []coll
 func (p *Plan) loadFile(ctx context.Context, f *kernelfile.File, text []byte, world int, types []collective.DType,
 	ops []collective.Op, notify func(string),
 ) (*collective.Algorithm, collective.Shape, error) {
-	o := kernelcode.Options{World: world, Compile: p.options.compile, Notify: notify}
-	for _, d := range types {
-		o.Types = append(o.Types, d.Name)
-	}
-	for _, op := range ops {
-		o.Ops = append(o.Ops, string(op))
-	}
-	bundle, err := kernelcode.Load(ctx, f, text, o)
+	bundle, err := p.bundle(ctx, f, text, world, types, ops, notify)
 	if err != nil {
 		return nil, collective.Shape{}, err
-	}
-	if path, found := kernelcode.MachineCode(bundle); found {
-		return nil, collective.Shape{}, &exit.UsageError{Err: fmt.Errorf("%s: %s is machine code; gpurun check needs PTX",
-			f.Path, path)}
 	}
 	c, err := extended(f, bundle)
 	if err != nil {
@@ -104,6 +95,27 @@ func (p *Plan) loadFile(ctx context.Context, f *kernelfile.File, text []byte, wo
 		return nil, collective.Shape{}, errors.New("the kernel file made no algorithm")
 	}
 	return a, c.Shape, nil
+}
+
+// bundle reads the code of a file, which must be PTX.
+func (p *Plan) bundle(ctx context.Context, f *kernelfile.File, text []byte, world int, types []collective.DType,
+	ops []collective.Op, notify func(string),
+) (*kernelfile.Bundle, error) {
+	o := kernelcode.Options{World: world, Compile: p.options.compile, Notify: notify}
+	for _, d := range types {
+		o.Types = append(o.Types, d.Name)
+	}
+	for _, op := range ops {
+		o.Ops = append(o.Ops, string(op))
+	}
+	bundle, err := kernelcode.Load(ctx, f, text, o)
+	if err != nil {
+		return nil, err
+	}
+	if path, found := kernelcode.MachineCode(bundle); found {
+		return nil, exit.Usagef("%s: %s is machine code; gpurun check needs PTX", f.Path, path)
+	}
+	return bundle, nil
 }
 
 // extended is the collective of a file, with the file's algorithm.

@@ -4,7 +4,9 @@
 //
 //	options    the flags
 //	plan       which cases there are: algorithms, types, numbers of ranks
+//	products   cases of products of matrices; productoptions and productfiles: their flags and kernel files
 //	files      cases of kernel files
+//	machine    compute capabilities of the devices
 //	run        one exploration after the other
 //	merge      findings of all cases, each once
 //	suppress   the file of findings that are accepted
@@ -36,8 +38,8 @@ import (
 
 // Options are the flags.
 type Options struct {
-	ranks, sizes, strategy, algo, dtype, op, model string
-	minutes                                        float64
+	ranks, sizes, strategy, algo, dtype, op, model, arch string
+	minutes                                              float64
 
 	Launches, Schedules, Blocks, Root, Resident int
 	Seed                                        uint64
@@ -45,11 +47,13 @@ type Options struct {
 	JSON, SARIF, JUnit, Suppressions            string
 	Replay, Save, Timeline                      string
 
-	Litmus LitmusOptions
+	Litmus   LitmusOptions
+	Products ProductOptions
 
 	Ranks      []int
 	Sizes      []int64 // bytes of the larger of a rank's buffers
 	Strategies []engine.Strategy
+	Arches     []arch // none: usualArch, or archOfProduct
 	Algorithms []string
 	DTypes     []collective.DType // none: float, or those of a kernel file
 	Ops        []collective.Op    // likewise
@@ -93,7 +97,10 @@ func (o *Options) Add(f *pflag.FlagSet) {
 		"promises; what ptx alone forbids is a note")
 	f.IntVar(&o.Resident, "resident", 0, "`number` of blocks of a grid that run at once; the others begin when blocks "+
 		"end (default: all)")
-	f.IntVar(&o.Blocks, "max-blocks", 2, "limit every grid to this number of `blocks`")
+	f.IntVar(&o.Blocks, "max-blocks", 2, fmt.Sprintf("limit every grid to this number of `blocks` (default of products %d)",
+		blocksOfProducts))
+	f.StringVar(&o.arch, "sim-arch", "", "comma-separated compute `capabilities` of the devices: "+
+		strings.Join(settings.SimArches(), ", ")+" (default 10.0, and of products 8.0,9.0)")
 	f.StringVar(&o.algo, "algo", "",
 		"comma-separated `algorithms`, or paths of kernel files; default: all of gpurun's own")
 	f.StringVarP(&o.dtype, "datatype", "d", "",
@@ -110,6 +117,7 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.Replay, "replay", "", "run the schedule of this `file` again, and nothing else")
 	f.StringVar(&o.Save, "save", ".", "`folder` for the schedules of findings; empty: they are not written")
 	flags.AddCompile(f)
+	o.Products.add(f)
 	o.Litmus.add(f)
 }
 
@@ -160,7 +168,7 @@ func (o *Options) Read(f *pflag.FlagSet) error {
 	if !slices.Contains([]string{hardwareModel, ptxModel}, o.model) {
 		return exit.Usagef("--model: %w", suggest.Unknown("model", o.model, []string{hardwareModel, ptxModel}))
 	}
-	return errors.Join(o.readRanks(), o.readSizes(), o.readStrategies(), o.readCalls())
+	return errors.Join(o.readRanks(), o.readSizes(), o.readStrategies(), o.readCalls(), o.readArches(), o.Products.read())
 }
 
 // Duration is how long further schedules run.

@@ -14,6 +14,7 @@ import (
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/matmul"
 )
 
 // Plan is what a check runs.
@@ -24,9 +25,11 @@ type Plan struct {
 	suppressions *suppressions
 }
 
-// plannedCase is an algorithm among so many ranks.
+// plannedCase is an algorithm among so many ranks, on devices of a compute capability.
 type plannedCase struct {
 	calls   checktask.Calls
+	product *checktask.Products // in place of calls; nil: there are calls
+	on      arch
 	variant string
 	world   int
 	command request
@@ -48,12 +51,13 @@ type request struct {
 	Seed       uint64  `json:"seed"` // of the inputs
 	Model      string  `json:"model"`
 	Resident   int     `json:"resident"`
+	Arch       string  `json:"compute_capability,omitempty"` // "" is 10.0
+	// Matrices are M, N and K of products, which have no counts.
+	Matrices [][3]int64 `json:"matrices,omitempty"`
 }
 
-// device is what calls run on: see check.Config.
-const computeCapability = 100
-
-// NewPlan finds out what is to be checked: the words are collectives, kernel files, or nothing, which is everything.
+// NewPlan finds out what is to be checked: the words are collectives, products, kernel files, or nothing, which is
+// everything.
 func NewPlan(ctx context.Context, o *Options, words []string, notify func(string)) (*Plan, error) {
 	p := &Plan{options: o, schedules: cmp.Or(o.Schedules, usualSchedules)}
 	var err error
@@ -64,6 +68,11 @@ func NewPlan(ctx context.Context, o *Options, words []string, notify func(string
 		p.schedules = cmp.Or(o.Schedules, fewSchedules)
 		for _, c := range kernels.Collectives() {
 			if err := p.addOwn(c, nil); err != nil {
+				return nil, err
+			}
+		}
+		for _, what := range matmul.Operations() {
+			if err := p.addProducts(what, nil); err != nil {
 				return nil, err
 			}
 		}
@@ -86,16 +95,23 @@ func NewPlan(ctx context.Context, o *Options, words []string, notify func(string
 	return p, p.check()
 }
 
-// add adds the cases of a word: a collective, with some of its algorithms, or a kernel file.
+// add adds the cases of a word: a collective or a product, with some of its algorithms, or a kernel file.
 func (p *Plan) add(ctx context.Context, word string, algorithms []string, notify func(string)) error {
 	if kernelfile.IsPath(word) {
 		return p.addFile(ctx, word, "", notify)
 	}
 	c, ok := kernels.Find(word)
-	if !ok {
+	what, isProduct := matmul.Find(word)
+	var name, why string
+	switch {
+	case ok:
+		name, why = c.Name, p.inapplicable(c)
+	case isProduct:
+		name, why = what.Name, p.options.unsuitable(what)
+	default:
 		return unknown(word)
 	}
-	if why := p.inapplicable(c); why != "" {
+	if why != "" {
 		return exit.Usagef("%s", why)
 	}
 	var own []string
@@ -104,13 +120,16 @@ func (p *Plan) add(ctx context.Context, word string, algorithms []string, notify
 		case !kernelfile.IsPath(a):
 			own = append(own, a)
 		default:
-			if err := p.addFile(ctx, a, c.Name, notify); err != nil {
+			if err := p.addFile(ctx, a, name, notify); err != nil {
 				return err
 			}
 		}
 	}
 	if len(algorithms) > 0 && len(own) == 0 {
 		return nil
+	}
+	if isProduct {
+		return p.addProducts(what, own)
 	}
 	return p.addOwn(c, own)
 }
@@ -125,6 +144,8 @@ func (p *Plan) inapplicable(c *collective.Collective) string {
 		return c.Name + " takes no --root: it has no root"
 	case c.Shape.Empty && (o.changed("datatype") || o.changed("sizes") || o.changed("unaligned")):
 		return c.Name + " takes no --datatype, --sizes or --unaligned: it moves no data"
+	case o.changed("m") || o.changed("n") || o.changed("k"):
+		return c.Name + " takes no -m, -n or -k: it is no product of matrices"
 	}
 	return ""
 }
@@ -174,11 +195,13 @@ func (p *Plan) addCases(c *collective.Collective, a *collective.Algorithm, world
 	case len(ops) == 0:
 		ops = []collective.Op{collective.Sum}
 	}
-	for _, d := range types {
-		for _, op := range ops {
-			err := p.addCase(c.Shape, a, d, op, world)
-			if err != nil && named {
-				return &exit.UsageError{Err: err}
+	for _, on := range p.options.arches() {
+		for _, d := range types {
+			for _, op := range ops {
+				err := p.addCase(c.Shape, a, d, op, on, world)
+				if err != nil && named {
+					return &exit.UsageError{Err: err}
+				}
 			}
 		}
 	}
@@ -187,7 +210,7 @@ func (p *Plan) addCases(c *collective.Collective, a *collective.Algorithm, world
 
 // addCase adds a case, or returns why the algorithm cannot do it.
 func (p *Plan) addCase(shape collective.Shape, a *collective.Algorithm, d collective.DType, op collective.Op,
-	world int,
+	on arch, world int,
 ) error {
 	o := p.options
 	k := checktask.Calls{
@@ -196,19 +219,19 @@ func (p *Plan) addCase(shape collective.Shape, a *collective.Algorithm, d collec
 	if o.Root >= world {
 		return fmt.Errorf("--root: there is no rank %d among %d", o.Root, world)
 	}
-	if _, ok := a.Find(d, op, collective.NoEpilogue, world, computeCapability); !ok {
+	if _, ok := a.Find(d, op, collective.NoEpilogue, world, on.sm()); !ok {
 		if err := a.Check(collective.Call{DType: d, Op: op}, world); err != nil {
 			return err
 		}
-		return fmt.Errorf("%s %s has no kernel for devices of compute capability 10.0", a.Collective, a.Name)
+		return fmt.Errorf("%s %s has no kernel for devices of compute capability %v", a.Collective, a.Name, on)
 	}
 	var err error
 	if k.Counts, err = k.CountsFor(o.Sizes, world, o.Unaligned); err != nil {
 		return err
 	}
-	p.cases = append(p.cases, plannedCase{calls: k, variant: "out of place", world: world, command: request{
+	p.cases = append(p.cases, plannedCase{calls: k, variant: "out of place", world: world, on: on, command: request{
 		Collective: a.Collective, Algorithm: a.Name, DType: d.Name, Op: string(op), Root: o.Root, Counts: k.Counts,
-		Launches: k.Launches, MaxBlocks: k.MaxBlocks, Seed: k.Seed, Model: o.model, Resident: o.Resident,
+		Launches: k.Launches, MaxBlocks: k.MaxBlocks, Seed: k.Seed, Model: o.model, Resident: o.Resident, Arch: on.String(),
 	}})
 	return nil
 }
@@ -223,6 +246,9 @@ func (p *Plan) check() error {
 
 // variants are the ways in which a case makes its calls; schedules are split among them.
 func (c plannedCase) variants() []plannedCase {
+	if c.product != nil {
+		return c.productVariants()
+	}
 	a := c.calls.Algorithm
 	_, _, _, inPlace := c.calls.Shape.InPlace(0)
 	all := []plannedCase{c}
@@ -246,9 +272,19 @@ func (c plannedCase) variants() []plannedCase {
 	return all
 }
 
+// task is what a rank does.
+func (c plannedCase) task(r *engine.Rank) error {
+	if c.product != nil {
+		return c.product.Task(r)
+	}
+	return c.calls.Task(r)
+}
+
 // config is the machine of a case.
 func (c plannedCase) config() engine.Config {
-	cfg := engine.Config{Ranks: c.world, Processes: true, Resident: c.command.Resident}
+	cfg := engine.Config{
+		Ranks: c.world, Processes: true, Resident: c.command.Resident, Major: c.on.major, Minor: c.on.minor,
+	}
 	if c.command.Model == ptxModel {
 		cfg.Model = engine.ModelPTX
 	}
@@ -257,10 +293,13 @@ func (c plannedCase) config() engine.Config {
 
 // report is what the report says about the case before it has run.
 func (c plannedCase) report() checkreport.Case {
+	if c.product != nil {
+		return c.productReport()
+	}
 	k := c.calls
 	r := checkreport.Case{
 		Collective: k.Algorithm.Collective, Algorithm: k.Algorithm.Name, Ranks: c.world, DType: k.DType.Name,
-		Op: string(k.Op), Launches: k.Launches,
+		Op: string(k.Op), Launches: k.Launches, Arch: c.on.String(),
 	}
 	for _, v := range c.variants() {
 		r.Variants = append(r.Variants, v.variant)
@@ -278,6 +317,9 @@ func unknown(word string) error {
 	var names []string
 	for _, c := range kernels.Collectives() {
 		names = append(names, c.Name)
+	}
+	for _, what := range matmul.Operations() {
+		names = append(names, what.Name)
 	}
 	return &exit.UsageError{Err: suggest.Unknown("collective", word, names)}
 }

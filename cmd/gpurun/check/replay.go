@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
+	"gpurun/kernels/matmul"
 )
 
 // maxScheduleBytes is more than the schedules of large kernels have.
@@ -34,7 +36,7 @@ func ShowReplay(ctx context.Context, a *program.Invocation, o *Options, notify f
 	if err != nil {
 		return err
 	}
-	report, err := checker.Replay(s, c.calls.Task)
+	report, err := checker.Replay(s, c.task)
 	if errors.Is(err, engine.ErrOtherRun) {
 		return exit.Usagef("%s: %w", o.Replay, err)
 	}
@@ -82,8 +84,15 @@ func (o *Options) readReplay(ctx context.Context, notify func(string)) (*engine.
 // again makes the calls of a request.
 func (o *Options) again(ctx context.Context, r request, world int, notify func(string)) (plannedCase, error) {
 	d, ok := collective.ParseDType(r.DType)
-	if !ok || r.Launches < 1 || r.Launches > mostLaunches || len(r.Counts) == 0 {
+	if !ok || r.Launches < 1 || r.Launches > mostLaunches || len(r.Counts)+len(r.Matrices) == 0 {
 		return plannedCase{}, exit.Usagef("the file does not say which calls were made")
+	}
+	if what, ok := matmul.Find(r.Collective); ok {
+		return o.againProducts(ctx, what, r, d, world, notify)
+	}
+	on, err := parseArch(cmp.Or(r.Arch, usualArch.String()))
+	if err != nil {
+		return plannedCase{}, &exit.UsageError{Err: err}
 	}
 	a, shape, err := o.algorithm(ctx, r, d, world, notify)
 	if err != nil {
@@ -102,7 +111,7 @@ func (o *Options) again(ctx context.Context, r request, world int, notify func(s
 			return plannedCase{}, &exit.UsageError{Err: err}
 		}
 	}
-	return plannedCase{calls: calls, world: world, command: r}, nil
+	return plannedCase{calls: calls, world: world, on: on, command: r}, nil
 }
 
 // algorithm finds the algorithm of a request: one of gpurun's own, or a kernel file.

@@ -45,7 +45,7 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 			continue
 		}
 		begun := time.Now()
-		found, err := explore(ctx, v.config(), e, v.calls.Task)
+		found, err := explore(ctx, v.config(), e, v.task)
 		if err != nil {
 			return err
 		}

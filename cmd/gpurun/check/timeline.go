@@ -38,7 +38,7 @@ func (f merged) timeline() ([]checkreport.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := checker.Timeline(f.Schedule, &f.Finding, mostEvents, f.planned.calls.Task)
+	all, err := checker.Timeline(f.Schedule, &f.Finding, mostEvents, f.planned.task)
 	var events []checkreport.Event
 	for _, e := range all {
 		shorten(&e.Access)

@@ -12,7 +12,9 @@ const (
 // zooFindings is what has to be found of each mistake, by the reasons that are given.
 var zooFindings = map[string]zooFinding{
 	// The peer's store is ordered by the barrier, and happened while the grid ran.
-	"cached_load": {kind: engine.Race, cause: "read by .nc", sides: []string{"staged[rank][i] = input[i]", `asm volatile(LOAD`}},
+	"cached_load": {
+		kind: engine.Race, cause: "read by .nc", sides: []string{"staged[rank][i] = input[i]", "asm volatile(LOAD"},
+	},
 	// A peer that has passed the last barrier adds for the next call.
 	"cleared_late": {kind: engine.Race, cause: "nothing orders them", sides: []string{"red.relaxed", "sums[rank][i] = 0"}},
 	// The load of the other block's tile, and the end of that block.
@@ -58,15 +60,20 @@ var zooFindings = map[string]zooFinding{
 	// The peer's signal of the next call is cleared before anybody has read it.
 	"reset_flag": {kind: engine.LostSignal, sides: []string{release, "st.relaxed", acquire}},
 	// The pair's signal ends the wait of all: the input of a rank of the other pair, or the next one, is not waited for.
-	"shared_pad":  {kind: engine.Race, cause: "nothing orders them", sides: []string{"total", "copy"}},
-	"ticket":      {kind: engine.Race, cause: "nothing orders them", sides: []string{"parts[blockIdx.x] = sum", "total += parts[b]"}},
+	"shared_pad": {kind: engine.Race, cause: "nothing orders them", sides: []string{"total", "copy"}},
+	// The last block has its ticket after the others, and acquires nothing by it.
+	"ticket": {
+		kind: engine.Race, cause: "nothing orders them", sides: []string{"parts[blockIdx.x] = sum", "total += parts[b]"},
+	},
 	// The block's barrier orders the store before the copy, which is of another proxy.
 	"tile_proxy": {
 		kind: engine.Race, cause: "wrong proxy", sides: []string{"tile[threadIdx.x] =", "cp.async.bulk.global"},
 	},
 	// The copy has begun before the flag, and may end behind the peer's load.
 	"tile_read": {kind: engine.Race, cause: "not waited for", sides: []string{"cp.async.bulk.global", sumsUp}},
-	"torn_packet": {kind: engine.Torn, cause: "a volatile store of 16 bytes is two of 8", sides: []string{"st.volatile", "ld.volatile"}},
+	"torn_packet": {
+		kind: engine.Torn, cause: "a volatile store of 16 bytes is two of 8", sides: []string{"st.volatile", "ld.volatile"},
+	},
 	"volatile_flag": {
 		kind: engine.Race, cause: "nothing orders them", sides: []string{"staged[rank][i] = input[i]", sumsUp},
 	},

@@ -55,7 +55,11 @@ type Case struct {
 	DType      string  `json:"dtype"`
 	Op         string  `json:"op"`
 	Sizes      []int64 `json:"sizes"` // bytes of a part
-	Launches   int     `json:"launches"`
+	// Matrices are M x N x K of products, which have no sizes.
+	Matrices []string `json:"matrices,omitempty"`
+	Launches int      `json:"launches"`
+	Arch     string   `json:"compute_capability"` // of the devices
+	Product  bool     `json:"-"`                  // the name tells the compute capability
 	// Variants are the ways of the calls: out of place, in place, early launch (PDL), and graph.
 	Variants  []string `json:"variants"`
 	Schedules int      `json:"schedules"`
@@ -79,6 +83,9 @@ func (c Case) Name() string {
 	}
 	if c.Op != "" && c.Op != "none" {
 		name += " " + c.Op
+	}
+	if c.Product {
+		name += " on " + c.Arch
 	}
 	return fmt.Sprintf("%s, %d ranks", name, c.Ranks)
 }

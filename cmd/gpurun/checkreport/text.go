@@ -94,7 +94,7 @@ func rowsOf(cases []Case) (rows []row) {
 		}
 		r := &rows[i]
 		r.ranks = append(r.ranks, fmt.Sprint(c.Ranks))
-		r.sizes = max(r.sizes, len(c.Sizes))
+		r.sizes = max(r.sizes, len(c.Sizes)+len(c.Matrices))
 		r.schedules, r.behaviours = r.schedules+c.Schedules, r.behaviours+c.Behaviours
 		r.pairs, r.bothOrders = r.pairs+c.Pairs, r.bothOrders+c.BothOrders
 		r.incomplete = r.incomplete || len(c.Incomplete) > 0
@@ -120,7 +120,7 @@ func (r Report) Summary() string {
 	schedules, sizes := 0, 0
 	var ranks []int
 	for _, c := range r.Cases {
-		schedules, sizes = schedules+c.Schedules, max(sizes, len(c.Sizes))
+		schedules, sizes = schedules+c.Schedules, max(sizes, len(c.Sizes)+len(c.Matrices))
 		if !slices.Contains(ranks, c.Ranks) {
 			ranks = append(ranks, c.Ranks)
 		}

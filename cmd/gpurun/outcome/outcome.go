@@ -21,6 +21,9 @@ func ExplainWorkers(w io.Writer, o *agent.Outcome) {
 	case o.First != nil:
 		fmt.Fprintf(&b, "gpurun: %s\n", strings.ReplaceAll(o.First.Error(), "\n", "\n  "))
 		b.WriteString(exitOfLibrary(o.First))
+		if file := o.First.FullDisk; file != "" {
+			fmt.Fprintf(&b, "  no space is left on the disk of its output, %s\n", file)
+		}
 		if last := o.First.LastStderr; len(last) > 0 {
 			fmt.Fprintf(&b, "  its last lines of stderr:\n    %s\n", strings.Join(last, "\n    "))
 		}

@@ -10,6 +10,8 @@ import (
 	"io"
 	"time"
 
+	"go.uber.org/zap"
+
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/node"
@@ -92,6 +94,17 @@ func (p *Run) notices() []string {
 	return all
 }
 
+// printNotices prints the notices, as entries of a log that programs read.
+func (p *Run) printNotices(stderr io.Writer, log *zap.Logger) {
+	for _, notice := range p.notices() {
+		if p.Config.LogFormat == "json" {
+			log.Warn(notice)
+		} else {
+			fmt.Fprintf(stderr, "gpurun: %s\n", notice)
+		}
+	}
+}
+
 // Measure opens the rendezvous, starts a worker for each rank, and gathers their
 // results. The error is how gpurun ends by the report. Without a renderer nothing is printed
 // but what went wrong.
@@ -102,13 +115,11 @@ func (p *Run) Measure(ctx context.Context, a *program.Invocation, renderer resul
 		renderer = silent{}
 	}
 	stderr := progress.Beside(a.Err)
-	for _, notice := range p.notices() {
-		fmt.Fprintf(stderr, "gpurun: %s\n", notice)
-	}
 	log, err := program.NewLogger(p.Config.LogLevel, p.Config.LogFormat, stderr)
 	if err != nil {
 		return result.Report{}, err
 	}
+	p.printNotices(stderr, log)
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	g := &gatherer{

@@ -17,11 +17,15 @@ const (
 	inNoAllocation   = "in no allocation"
 )
 
-// extent is a range of addresses.
-type extent struct{ begin, end uint64 }
+// extent is a range of addresses, with the end of its padding, which only loads may reach into.
+type extent struct{ begin, end, padded uint64 }
 
-func (e extent) holds(addr, bytes uint64) bool {
-	return addr >= e.begin && addr < e.end && bytes <= e.end-addr
+func (e extent) holds(addr, bytes uint64, loads bool) bool {
+	end := e.end
+	if loads {
+		end = e.padded
+	}
+	return addr >= e.begin && addr < e.end && bytes <= end-addr
 }
 
 // gapAlign is what buffers within an allocation are aligned to. What is behind a buffer, up to the next multiple of it,
@@ -34,28 +38,48 @@ const vectorBytes = 16
 
 // within reports whether bytes belong to one buffer, and why not. A load may reach into the padding of its buffer.
 func (m *memory) within(addr, bytes uint64, loads bool) (cause string, ok bool) {
-	for i, e := range m.valid {
-		if e.holds(addr, bytes) {
-			m.valid[0], m.valid[i] = e, m.valid[0]
-			return "", true
-		}
+	if m.isValid(addr, bytes, loads) {
+		return "", true
 	}
 	e, cause := m.extentOf(addr)
-	if padded := (e.end + vectorBytes - 1) / vectorBytes * vectorBytes; loads && cause == "" && addr+bytes <= padded {
-		if _, behind := m.extentOf(e.end); behind != "" {
-			return "", true
+	if cause != "" {
+		return cause, false
+	}
+	e.padded = e.end
+	if _, behind := m.extentOf(e.end); behind != "" {
+		e.padded = (e.end + vectorBytes - 1) / vectorBytes * vectorBytes
+	}
+	if e.holds(addr, bytes, loads) {
+		m.keepValid(e)
+		return "", true
+	}
+	if r := m.find(addr); e.end == r.base+uint64(r.size) {
+		return beyondAllocation, false
+	}
+	return inGap, false
+}
+
+// mostValid bounds the buffers that are kept in memory.valid: enough for an algorithm's buffers of some ranks.
+const mostValid = 16
+
+// isValid reports whether bytes belong to a buffer that was found lately. It becomes the first one that is looked at.
+func (m *memory) isValid(addr, bytes uint64, loads bool) bool {
+	for i, e := range m.valid {
+		if e.holds(addr, bytes, loads) {
+			m.valid[0], m.valid[i] = e, m.valid[0]
+			return true
 		}
 	}
-	if cause == "" && !e.holds(addr, bytes) {
-		cause = inGap
-		if r := m.find(addr); e.end == r.base+uint64(r.size) {
-			cause = beyondAllocation
-		}
+	return false
+}
+
+// keepValid keeps a buffer that was found, in place of the one that was looked at last where there are too many.
+func (m *memory) keepValid(e extent) {
+	if len(m.valid) == mostValid {
+		m.valid[0] = e
+		return
 	}
-	if cause == "" {
-		m.valid = [2]extent{e, m.valid[0]}
-	}
-	return cause, cause == ""
+	m.valid = append(m.valid, e)
 }
 
 // extentOf is the buffer that holds an address, or what of its allocation has no name; or why there is none.
@@ -67,12 +91,12 @@ func (m *memory) extentOf(addr uint64) (e extent, cause string) {
 	case addr-r.base >= uint64(r.size):
 		return e, beyondAllocation
 	}
-	free := extent{r.base, r.base + uint64(r.size)}
+	free := extent{begin: r.base, end: r.base + uint64(r.size)}
 	for _, n := range m.names {
 		switch {
 		case n.begin <= addr && addr < n.end:
 			if n.end > e.end {
-				e = extent{n.begin, min(n.end, free.end)}
+				e = extent{begin: n.begin, end: min(n.end, free.end)}
 			}
 		case n.end <= addr && n.end > r.base:
 			free.begin = max(free.begin, n.end)
@@ -121,7 +145,8 @@ func (m *memory) nearest(addr uint64) string {
 // checkBounds notes the first lane of an access whose bytes belong to no buffer.
 func (o *observer) checkBounds(at exec.Place, a *exec.ObservedAccess) {
 	m, bytes := &o.run.memory, a.Bytes*uint64(a.Elements)
-	if low, high := spread(a); m.valid[0].holds(low, high+bytes-low) { // all lanes at once, as a rule
+	low, high := spread(a)
+	if high>>exec.RegionShift < exec.FirstRegion || m.isValid(low, high+bytes-low, a.Kind == exec.Reads) { // all lanes at once, as a rule
 		return
 	}
 	for lane, addr := range a.Addresses {

@@ -15,7 +15,7 @@ type Config struct {
 	// SMs is how many multiprocessors a device has; 0 is 8.
 	SMs int
 	// Major is the compute capability of the devices; 0 is 10. Kernels with wgmma need 9.
-	Major int
+	Major, Minor int
 	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is 4,194,304.
 	Steps int
 	// Resident is how many blocks of a grid run at once; 0 is exec.MaxResident. The others begin when blocks end.
@@ -79,7 +79,7 @@ func (c *Checker) run(s strategy, task func(*Rank) error) (*run, error) {
 // info describes the device of a rank.
 func (c *Checker) info(rank int) cudart.Info {
 	return cudart.Info{
-		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: c.cfg.Major, SMs: c.cfg.SMs,
+		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: c.cfg.Major, Minor: c.cfg.Minor, SMs: c.cfg.SMs,
 		TotalMemory: 1 << exec.RegionShift,
 	}
 }

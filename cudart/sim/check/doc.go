@@ -17,6 +17,7 @@
 //	capture, graph     recorded work, and its replays
 //	launch, grids      kernels, and those that run at once by programmatic dependent launch
 //	tensormap, multicast  maps for tensor copies, and addresses that stand for the memory of all ranks
+//	retired            places of warps that have ended, in the clocks
 //	observer*, prior   what the warps of a grid do, told to package race
 //	memory, bounds     allocations, names for people, and accesses that belong to no buffer
 //	life, faults       accesses before the begin or after the end of memory, and misaligned ones
@@ -29,6 +30,7 @@
 //	doer               warps and launches, as these analyses name them
 //	result             results that depend on the schedule
 //	model, torn        what PTX promises and what GPUs do; vectors that may be torn
+//	group              findings that one mistake explains
 //	report*, text*, notes     what was found, and how it reads
 //
 // # Model

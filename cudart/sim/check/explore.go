@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +22,10 @@ type Exploration struct {
 	// Workers is how many schedules run at the same time; 0 is as many as Go has processors. What is reported does not
 	// depend on it, unless the deadline ends the exploration.
 	Workers int
-	// ShrinkRuns is the most runs that shrink the schedule of one finding; 0 leaves schedules as they are.
+	// Stable ends the exploration when something was found and so many schedules in a row have found nothing more; 0
+	// is never.
+	Stable int
+	// ShrinkRuns is the most runs that shrink the schedules of findings, of all together; 0 leaves schedules as they are.
 	ShrinkRuns int
 	// Progress, where it is not nil, is called after each schedule, in their order, by one goroutine at a time.
 	Progress func(Coverage)
@@ -48,8 +52,13 @@ type Found struct {
 	Finding
 	Schedules int       // that show it
 	Schedule  *Schedule // the first that shows it
+	Number    int       // of that schedule in its exploration, from 1 on
 	// Shrunk is how many decisions Schedule had before it was shrunk; 0 if it was not.
 	Shrunk int
+	// Because is the key of another finding of the same schedule that may be why this one is there, or "". Alone is how
+	// many schedules show this one and nothing that explains it.
+	Because string
+	Alone   int
 }
 
 // Coverage is how much of what can happen an exploration has seen.
@@ -94,13 +103,15 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 	first := c.explored(e, 0, usualLength, task)
 	all.add(first)
 	results := make(chan result, e.Workers)
-	go c.runAll(e, max(1, first.strong), task, results)
+	var enough atomic.Bool
+	go c.runAll(e, max(1, first.strong), task, results, &enough)
 	waiting := map[int]result{}
 	for r := range results {
 		waiting[r.number] = r
-		for next, ok := waiting[all.Schedules]; ok; next, ok = waiting[all.Schedules] {
+		for next, ok := waiting[all.Schedules]; ok && !enough.Load(); next, ok = waiting[all.Schedules] {
 			delete(waiting, next.number)
 			all.add(next)
+			enough.Store(all.isStable(e.Stable))
 		}
 	}
 	c.shrinkAll(e, &all.Explored, task)
@@ -115,9 +126,11 @@ type result struct {
 	strong int // accesses
 }
 
-// runAll runs the schedules but for the first one, several at the same time, and closes results behind them. Length is
-// the number of strong accesses of a run, roughly.
-func (c *Checker) runAll(e Exploration, length int, task func(*Rank) error, results chan<- result) {
+// runAll runs the schedules but for the first one, several at the same time, and closes results behind them, unless
+// what has run is enough. Length is the number of strong accesses of a run, roughly.
+func (c *Checker) runAll(e Exploration, length int, task func(*Rank) error, results chan<- result,
+	enough *atomic.Bool,
+) {
 	defer close(results)
 	numbers := make(chan int)
 	var workers sync.WaitGroup
@@ -128,7 +141,7 @@ func (c *Checker) runAll(e Exploration, length int, task func(*Rank) error, resu
 			}
 		})
 	}
-	for n := 1; n < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)); n++ {
+	for n := 1; n < e.Schedules && !enough.Load() && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)); n++ {
 		numbers <- n
 	}
 	close(numbers)

@@ -10,6 +10,7 @@ type merge struct {
 	Explored
 	known      map[string]int // index in Findings
 	last       []int          // of each finding the number of the last schedule that showed it, counted from 1
+	lastNew    int            // the number of the schedule that has found something new
 	behaviours map[uint64]bool
 	pairs      map[sitePair]bool
 	results    comparison
@@ -39,7 +40,7 @@ func (m *merge) add(r result) {
 	}
 	m.addFindings(r.report)
 	for _, f := range m.results.add(r.report) {
-		m.find(f, r.report.Schedule)
+		m.find(f, "", r.report.Schedule)
 	}
 	m.addPairs(r.report.pairs)
 	if m.progress != nil {
@@ -49,24 +50,38 @@ func (m *merge) add(r result) {
 
 func (m *merge) addFindings(r *Report) {
 	for _, f := range r.Findings {
-		m.find(f, r.Schedule)
+		m.find(f, because(&f, r.Findings), r.Schedule)
 	}
 }
 
-// find adds a finding, or counts it if an earlier schedule had it.
-func (m *merge) find(f Finding, by *Schedule) {
+// isStable reports whether a mistake was found, and nothing more by so many schedules in a row.
+func (m *merge) isStable(schedules int) bool {
+	mistake := func(f Found) bool { return !f.Note }
+	return schedules > 0 && slices.ContainsFunc(m.Findings, mistake) && m.Schedules-m.lastNew >= schedules
+}
+
+// find adds a finding, or counts it if an earlier schedule had it. Another one of the schedule may be why it is there.
+func (m *merge) find(f Finding, why string, by *Schedule) {
 	key := f.Key()
 	at, ok := m.known[key]
 	if !ok {
-		m.known[key] = len(m.Findings)
-		m.Findings = append(m.Findings, Found{Finding: f, Schedules: 1, Schedule: by})
-		m.last = append(m.last, m.Schedules)
+		at = len(m.Findings)
+		m.known[key], m.lastNew = at, m.Schedules
+		m.Findings, m.last = append(m.Findings, Found{Finding: f, Schedule: by, Number: m.Schedules}), append(m.last, 0)
+		m.Findings[at].Count = 0
+	}
+	known := &m.Findings[at]
+	known.Count += f.Count
+	if m.last[at] == m.Schedules { // a schedule may show both orders
 		return
 	}
-	m.Findings[at].Count += f.Count
-	if m.last[at] != m.Schedules { // a schedule may show both orders
-		m.Findings[at].Schedules++
-		m.last[at] = m.Schedules
+	known.Schedules++
+	m.last[at] = m.Schedules
+	if known.Because == "" {
+		known.Because = why
+	}
+	if why == "" {
+		known.Alone++
 	}
 }
 

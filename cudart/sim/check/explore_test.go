@@ -67,3 +67,25 @@ func TestShrinkingKeepsTheFinding(t *testing.T) {
 		t.Errorf("error %v, findings %v", err, r.Findings)
 	}
 }
+
+// An exploration ends when it has found something and then nothing more for a while, however many workers it has.
+func TestExplorationEndsWhenFindingsAreStable(t *testing.T) {
+	explore := func(text string, workers int) *Explored {
+		e, err := Explore(Config{Ranks: 2}, Exploration{Seed: 3, Schedules: 40, Stable: 6, Workers: workers},
+			func(r *Rank) error { return passMessage(r, text, 64) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	one, two := explore(racy(nil), 1), explore(racy(nil), 2)
+	if len(one.Findings) == 0 || one.Schedules < 7 || one.Schedules >= 40 {
+		t.Errorf("%d schedules, %d findings", one.Schedules, len(one.Findings))
+	}
+	if diff := cmp.Diff(asJSON(t, one), asJSON(t, two)); diff != "" {
+		t.Errorf("two workers report something else than one:\n%s", diff)
+	}
+	if clean := explore(racy(map[string]string{"LOAD": "ld.acquire.sys.global.u32"}), 2); clean.Schedules != 40 {
+		t.Errorf("without findings %d schedules, want 40: %v", clean.Schedules, clean.Findings)
+	}
+}

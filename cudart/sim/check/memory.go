@@ -14,8 +14,8 @@ type memory struct {
 	regions []*region // by number, less exec.FirstRegion
 	names   []named
 	shadow  race.Memory
-	// valid are two ranges in which accesses were right last, the latest first.
-	valid [2]extent
+	// valid are ranges in which accesses were right lately: see isValid.
+	valid []extent
 }
 
 type region struct {
@@ -106,11 +106,11 @@ func (m *memory) bytes(ptr cudart.DevicePtr, n int64) ([]byte, error) {
 
 // free ends an allocation. Its address is not used again.
 func (m *memory) free(r *region, how lifeEvent) {
-	r.freed, r.end, r.data, m.valid = true, how, nil, [2]extent{}
+	r.freed, r.end, r.data, m.valid = true, how, nil, m.valid[:0]
 }
 
 func (m *memory) name(addr uint64, bytes int64, rank int, name string) {
-	m.valid = [2]extent{}
+	m.valid = m.valid[:0]
 	m.names = append(m.names, named{begin: addr, end: addr + uint64(max(bytes, 0)), rank: rank, name: name})
 }
 

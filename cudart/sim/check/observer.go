@@ -29,6 +29,7 @@ type observer struct {
 	async     asynchronous
 	watched   *watchedGrid
 	arrivals  arrivals
+	retired   *retired // of the stream
 }
 
 // opKey is all that tells two operations of a kernel apart.
@@ -43,7 +44,7 @@ func newObserver(s *stream, l *launch, number int, before *race.Moment) *observe
 		kernel: l.kernel.Name(), warps: map[[2]int]*race.Thread{}, barriers: map[[2]int]*race.Barrier{},
 		shared: map[int]*race.Memory{}, sites: map[opKey]*race.Operation{}, arrivals: arrivals{},
 		members: map[[2]int]*clusterBlock{}, resident: map[int]*clusterBlock{}, clusters: map[int]*clusterBarrier{},
-		async: newAsynchronous(),
+		async: newAsynchronous(), retired: &s.retired,
 	}
 }
 
@@ -51,7 +52,7 @@ func newObserver(s *stream, l *launch, number int, before *race.Moment) *observe
 func (o *observer) warp(block, warp int) *race.Thread {
 	t := o.warps[[2]int{block, warp}]
 	if t == nil {
-		t = o.run.detector.NewThread(o.actor(block, warp), o.place(block), o.begin(block))
+		t = o.retired.successor(o.run.detector, o.actor(block, warp), o.place(block), o.begin(block))
 		o.warps[[2]int{block, warp}] = t
 		o.order = append(o.order, t)
 	}
@@ -73,6 +74,7 @@ func (o *observer) end() {
 	o.async.end(&all, o.run.detector)
 	o.ended = all.Moment()
 	o.run.detector.After(o.stream, o.ended.AllSeen())
+	o.retired.threads = append(o.retired.threads, o.order...)
 }
 
 // operation is the one of a site: all its executions share it.

@@ -6,25 +6,61 @@ import (
 	"time"
 )
 
-// shrinkAll makes the schedules of findings shorter, several at the same time.
+// shrinkAll makes the schedules of findings shorter. One run without any decision of a strategy often shows several of
+// them. What it does not show is shrunk several at the same time, for the first finding of each root cause alone.
 func (c *Checker) shrinkAll(e Exploration, all *Explored, task func(*Rank) error) {
-	if e.ShrinkRuns < 1 {
+	if e.ShrinkRuns < 1 || len(all.Findings) == 0 {
 		return
 	}
-	numbers := make(chan int, len(all.Findings))
+	report, trace := c.replayed(nil, task)
+	var rest []*Found
 	for i := range all.Findings {
-		numbers <- i
+		if f := &all.Findings[i]; report.has(f.Key()) {
+			f.shorten(nil, trace)
+		}
 	}
-	close(numbers)
+	for _, g := range Group(all.Findings) {
+		if f := &all.Findings[g.First]; f.Shrunk == 0 && len(f.Schedule.Turns) > 0 {
+			rest = append(rest, f)
+		}
+	}
+	if len(rest) == 0 {
+		return
+	}
+	e.ShrinkRuns = max(1, (e.ShrinkRuns-1)/len(rest))
+	found := make(chan *Found, len(rest))
+	for _, f := range rest {
+		found <- f
+	}
+	close(found)
 	var workers sync.WaitGroup
 	for range e.Workers {
 		workers.Go(func() {
-			for i := range numbers {
-				c.shrink(e, &all.Findings[i], task)
+			for f := range found {
+				c.shrink(e, f, task)
 			}
 		})
 	}
 	workers.Wait()
+}
+
+// replayed runs the turns of a schedule.
+func (c *Checker) replayed(turns Turns, task func(*Rank) error) (report *Report, trace uint64) {
+	r, _ := c.run(&replay{turns: turns}, task)
+	return r.report(), uint64(r.trace)
+}
+
+// has reports whether a run has shown the finding of a key.
+func (r *Report) has(key string) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Key() == key })
+}
+
+// shorten replaces the schedule of a finding.
+func (f *Found) shorten(turns Turns, trace uint64) {
+	shorter := *f.Schedule
+	f.Shrunk = len(shorter.Turns)
+	shorter.Turns, shorter.Trace = slices.Clone(turns), trace
+	f.Schedule = &shorter
 }
 
 // shrink replaces the schedule of a finding by one with fewer decisions that shows the same.
@@ -32,22 +68,18 @@ func (c *Checker) shrink(e Exploration, f *Found, task func(*Rank) error) {
 	s := shrinking{runs: e.ShrinkRuns, turns: f.Schedule.Turns}
 	s.shows = func(turns Turns) bool {
 		s.runs--
-		r, _ := c.run(&replay{turns: turns}, task)
-		found := slices.ContainsFunc(r.report().Findings, func(other Finding) bool { return other.Key() == f.Key() })
+		report, trace := c.replayed(turns, task)
+		found := report.has(f.Key())
 		if found {
-			s.best, s.trace = turns, uint64(r.trace)
+			s.best, s.trace = turns, trace
 		}
 		return found
 	}
 	s.over = func() bool { return s.runs < 1 || !e.Deadline.IsZero() && !time.Now().Before(e.Deadline) }
 	s.shrink()
-	if s.trace == 0 {
-		return
+	if s.trace != 0 {
+		f.shorten(s.best, s.trace)
 	}
-	shorter := *f.Schedule
-	f.Shrunk = len(shorter.Turns)
-	shorter.Turns, shorter.Trace = slices.Clone(s.best), s.trace
-	f.Schedule = &shorter
 }
 
 // shrinking looks for a short list of turns that still shows something, by delta debugging (Zeller and Hildebrandt,

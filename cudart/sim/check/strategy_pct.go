@@ -13,6 +13,8 @@ type pct struct {
 	grain   int
 	changes []int // strong accesses of the run after which the priority changes, in descending order
 	lowered map[actorID]uint64
+	// known are priorities by the number of the actor. 0 is not known.
+	known []uint64
 }
 
 func newPCT(seed uint64, length int) *pct {
@@ -31,12 +33,23 @@ func (s *pct) choose(r *run) choice {
 	if n := len(s.changes); n > 0 && r.strong >= s.changes[n-1] {
 		s.lowered[s.group(a.id)] = uint64(n) // lower than at the change before
 		s.changes = s.changes[:n-1]
+		clear(s.known)
 		a = r.best(s.before)
 	}
 	return choice{actor: a, most: forever, accesses: 1}
 }
 
-func (s *pct) before(a, b *actor) bool { return s.priority(a.id) > s.priority(b.id) }
+func (s *pct) before(a, b *actor) bool { return s.knownPriority(a) > s.knownPriority(b) }
+
+func (s *pct) knownPriority(a *actor) uint64 {
+	for len(s.known) <= a.number {
+		s.known = append(s.known, 0)
+	}
+	if s.known[a.number] == 0 {
+		s.known[a.number] = s.priority(a.id)
+	}
+	return s.known[a.number]
+}
 
 func (s *pct) priority(id actorID) uint64 {
 	group := s.group(id)

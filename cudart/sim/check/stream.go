@@ -20,6 +20,7 @@ type stream struct {
 	closed bool
 	// launches counts the kernels that have begun.
 	launches int
+	retired  retired
 	lane
 }
 

@@ -86,7 +86,7 @@ func (m *StateMachine) holder(id NodeID, rank int) *node {
 // is there already.
 func (m *StateMachine) newcomer(now Time, n *node) []Effect {
 	switch {
-	case m.phase == gathering:
+	case m.phase == gathering, m.suspended:
 		return nil
 	case len(m.group) < m.cfg.Terms.Max:
 		return m.restart(now, n.about.Name+" has joined", false)
@@ -106,7 +106,7 @@ func (m *StateMachine) standby(n *node) []Effect {
 
 // settle assembles a round when it is complete.
 func (m *StateMachine) settle(now Time) []Effect {
-	if m.phase != gathering || m.count(stopping) > 0 {
+	if m.phase != gathering || m.suspended || m.count(stopping) > 0 {
 		return nil
 	}
 	switch n := m.waiting(); {

@@ -71,6 +71,7 @@ type StateMachine struct {
 	number    int // of the round
 	restarts  int
 	finishing bool // a node of the round has succeeded
+	suspended bool // no round may be assembled: see Suspend
 	lastCall  Time // when a round with less than Max nodes is complete; 0: too few
 	confirmBy Time
 	gathers   map[string]*gather
@@ -192,7 +193,9 @@ func (m *StateMachine) Next() (Time, bool) {
 	}
 	switch m.phase {
 	case gathering:
-		sooner(m.lastCall)
+		if !m.suspended {
+			sooner(m.lastCall)
+		}
 	case confirming:
 		sooner(m.confirmBy)
 	}

@@ -18,6 +18,8 @@ import (
 //	A fails with CODE: REASON
 //	A finishes | A leaves REASON | A is lost: REASON
 //	after D
+//	suspend
+//	resume
 //	close REASON
 //
 // Nodes are capital letters, and their hosts the same small ones; they are
@@ -68,6 +70,11 @@ func (s *story) input(line string) []Effect {
 		return nil
 	case "after":
 		return s.pass(words[1])
+	case "suspend":
+		s.state.Suspend()
+		return nil
+	case "resume":
+		return s.state.Resume(s.now)
 	case "close":
 		return s.state.Close(End{Kind: Moved, Reason: strings.Join(words[1:], " ")})
 	}

@@ -33,6 +33,8 @@ type Failure struct {
 	Ended bool
 	// LastStderr is the worker's last lines of standard error.
 	LastStderr []string
+	// FullDisk is a file of the worker's output, on a file system without room; empty if there is none.
+	FullDisk string
 	// OOMKilled says that this worker was killed by SIGKILL, and that the kernel killed
 	// processes for lack of memory during the run.
 	OOMKilled bool
@@ -41,6 +43,7 @@ type Failure struct {
 // Error says in a sentence who failed, how, and while doing what.
 func (f *Failure) Error() string {
 	var s strings.Builder
+	s.WriteString(f.culprit())
 	fmt.Fprintf(&s, "rank %d (pid %d) ", f.Rank, f.PID)
 	switch {
 	case f.Report != nil:
@@ -60,10 +63,19 @@ func (f *Failure) Error() string {
 	if f.Report != nil {
 		fmt.Fprintf(&s, ": %s", withoutPhase(f.Report.Message, f.Phase))
 	}
-	if f.PeerPhase != "" {
-		fmt.Fprintf(&s, " (rank %d was last seen %s)", *f.Report.Peer, f.PeerPhase)
-	}
 	return s.String()
+}
+
+// culprit begins the sentence of a worker that waited in vain with the rank that it waited for; else it is empty.
+func (f *Failure) culprit() string {
+	if f.Report == nil || f.Report.Class != report.Timeout || f.Report.Peer == nil || *f.Report.Peer == f.Rank {
+		return ""
+	}
+	text := fmt.Sprintf("rank %d did not come in time", *f.Report.Peer)
+	if f.PeerPhase != "" {
+		text += ", last seen " + f.PeerPhase
+	}
+	return text + ": "
 }
 
 // withoutPhase is message without a beginning that repeats the phase: most errors

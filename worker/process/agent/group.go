@@ -90,6 +90,8 @@ func (g *group) watch(ctx context.Context) {
 			g.interrupt(context.Cause(ctx))
 		case signal := <-g.spec.Signals:
 			g.signalled(signal)
+		case signal := <-g.spec.Lifeline.Again():
+			g.signalled(signal)
 		case <-g.spec.Lifeline.Gone():
 			g.end(syscall.SIGKILL, 0, guard.ErrGone)
 			g.kill()

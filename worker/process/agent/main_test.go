@@ -83,7 +83,7 @@ func runGpurun() int {
 	case ignoresGuard:
 		return runAgent(ctx, caught, nil)
 	case deaf:
-		return runAgent(context.Background(), nil, lifeline)
+		return runAgent(context.Background(), nil, nil)
 	case crashes:
 		time.AfterFunc(100*time.Millisecond, func() { panic("on purpose") })
 	}

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"gpurun/worker/process/output"
 	"gpurun/worker/process/report"
 )
@@ -122,6 +124,22 @@ func (s *streams) lastStderr() []string {
 		return output.LastLines(to.File.Name())
 	}
 	return s.tail.Lines()
+}
+
+// fullDisk returns a file that the worker itself writes to, and whose file system has no room left, or "". The agent
+// does not see the worker's failed writes.
+func (s *streams) fullDisk() string {
+	for _, stream := range []*output.Stream{&s.stdout, &s.stderr} {
+		if !stream.Destination.Direct() {
+			continue
+		}
+		var system unix.Statfs_t
+		file := stream.Destination.File.Name()
+		if err := unix.Statfs(file, &system); err == nil && system.Blocks > 0 && system.Bavail == 0 {
+			return file
+		}
+	}
+	return ""
 }
 
 // closeAll closes files, some of which may be nil.

@@ -172,7 +172,7 @@ func (w *worker) describe() *Failure {
 	f := &Failure{
 		Rank: w.Rank, LocalRank: w.LocalRank, PID: w.PID, Time: w.failedAt,
 		ExitCode: end.ExitCode, Signal: end.Signal, Phase: end.Phase,
-		Report: w.reason(), LastStderr: w.lastStderr(),
+		Report: w.reason(), LastStderr: w.lastStderr(), FullDisk: w.fullDisk(),
 	}
 	if _, ok := w.recordedAt(); ok {
 		f.ErrorFile = w.errorFile

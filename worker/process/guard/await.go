@@ -18,6 +18,7 @@ const mostSignals = 3
 // watch is the guard's view of a running agent.
 type watch struct {
 	process  *os.Process
+	lifeline *os.File
 	health   health
 	received []syscall.Signal // those that ask for the end
 	notify   func(string)
@@ -32,7 +33,9 @@ func await(agent *exec.Cmd, lifeline *os.File, incoming <-chan os.Signal, notify
 			answered <- struct{}{}
 		}
 	}()
-	w := &watch{process: agent.Process, health: health{pid: agent.Process.Pid}, notify: notify}
+	w := &watch{
+		process: agent.Process, lifeline: lifeline, health: health{pid: agent.Process.Pid}, notify: notify,
+	}
 	checks := time.NewTicker(checkInterval)
 	defer checks.Stop()
 	for {
@@ -67,6 +70,9 @@ func (w *watch) passOn(s os.Signal) error {
 	w.health.ask(number)
 	if len(w.received) >= mostSignals {
 		return w.send(syscall.SIGKILL)
+	}
+	if len(w.received) > 1 {
+		_, _ = w.lifeline.Write([]byte{byte(number)}) // see Again; an agent that has ended needs no signal
 	}
 	if w.stopped() {
 		w.notify(fmt.Sprintf("the agent (pid %d) is stopped; it is continued by SIGCONT, to end the job", w.process.Pid))

@@ -3,7 +3,6 @@ package guard
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"syscall"
@@ -28,6 +27,7 @@ type Lifeline struct {
 	Stderr *os.File
 	socket *os.File
 	gone   chan struct{}
+	again  chan os.Signal
 	reaper *subreaper.Reaper
 }
 
@@ -61,7 +61,7 @@ func OpenLifeline() (*Lifeline, error) {
 		return nil, fmt.Errorf("removing %s from the environment: %w", LifelineVariable, err)
 	}
 	l := &Lifeline{
-		Stderr: stderr, socket: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}),
+		Stderr: stderr, socket: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}), again: make(chan os.Signal, 1),
 		reaper: subreaper.NewReaper(),
 	}
 	go l.watch()
@@ -74,9 +74,18 @@ const AgentTimeout = 1500 * time.Millisecond
 // watch waits for the guard's death. If the agent then does not end in time, because it
 // is blocked, watch kills the agent and all processes below it.
 func (l *Lifeline) watch() {
-	// A guard that dies before it has read an answer resets the connection.
-	if _, err := io.Copy(io.Discard, l.socket); errors.Is(err, os.ErrClosed) {
-		return
+	for message := make([]byte, 1); ; {
+		n, err := l.socket.Read(message)
+		if errors.Is(err, os.ErrClosed) {
+			return
+		}
+		if err != nil || n == 0 { // a guard that dies before it has read an answer resets the connection
+			break
+		}
+		select {
+		case l.again <- syscall.Signal(message[0]):
+		default: // the run ends at once already
+		}
 	}
 	close(l.gone)
 	time.Sleep(AgentTimeout)
@@ -90,6 +99,15 @@ func (l *Lifeline) Answer() {
 	if l != nil {
 		_, _ = l.socket.Write([]byte{1}) // a guard that is gone needs no answer
 	}
+}
+
+// Again receives the second signal that asked the guard for the end. The kernel merges it with the first, if the agent
+// has not yet caught that one.
+func (l *Lifeline) Again() <-chan os.Signal {
+	if l == nil {
+		return nil
+	}
+	return l.again
 }
 
 // Gone is closed when the guard is gone.

@@ -4,7 +4,10 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestOpenLifelineRefuses(t *testing.T) {
@@ -19,4 +22,33 @@ func TestOpenLifelineRefuses(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, l, err)
 		}
 	}
+}
+
+// The second signal reaches the agent also when the kernel has merged it with the first.
+func TestLifelineCarriesTheSecondSignal(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr, err := unix.Dup(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(LifelineVariable, strconv.Itoa(pair[1]))
+	t.Setenv(stderrVariable, strconv.Itoa(stderr))
+	l, err := OpenLifeline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Stderr.Close()
+	guards := os.NewFile(uintptr(pair[0]), "lifeline")
+	if _, err := guards.Write([]byte{byte(syscall.SIGINT)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-l.Again(); got != syscall.SIGINT {
+		t.Errorf("got %v", got)
+	}
+	guards.Close()
+	<-l.Gone()
+	l.reaper.Close()
 }

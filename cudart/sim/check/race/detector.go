@@ -46,8 +46,22 @@ type Thread struct {
 
 // NewThread makes a thread that begins after a moment, which may be nil.
 func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
-	t := &Thread{Name: name, place: at, number: d.threads}
 	d.threads++
+	return begin(&Thread{Name: name, place: at, number: d.threads - 1}, after)
+}
+
+// Succeed makes a thread that begins after a moment and takes the place of an earlier thread in the clocks, whose last
+// step was to arrive somewhere. It returns nil if that may not happen before the moment.
+func (d *Detector) Succeed(earlier *Thread, name any, at Place, after *Moment) *Thread {
+	last := earlier.complete
+	if after == nil || last == 0 || last+1 != earlier.time || after.ordered.at(earlier.number) < last {
+		return nil
+	}
+	return begin(&Thread{Name: name, place: at, number: earlier.number, time: earlier.time}, after)
+}
+
+// begin makes a thread begin after a moment, which may be nil.
+func begin(t *Thread, after *Moment) *Thread {
 	t.known.ordered.own, t.known.anyScope.own = t.number, t.number
 	if after != nil {
 		t.known.ordered.past, t.known.anyScope.past, t.known.lost = after.ordered, after.anyScope, after.lost

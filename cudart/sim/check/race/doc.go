@@ -139,7 +139,6 @@
 //     those before it, by whichever lane. Of the reads of a warp since the last write, the last one is kept, whichever
 //     lane made it.
 //   - Two lanes that store different values to one place by one instruction are not noticed.
-//   - Threads that have ended keep their place in the clocks.
 //   - Of an element are kept the last write, one read of each thread since then with the same strength, and earlier
 //     accesses with narrower scopes. Of three accesses that race with one another, one pair may go unnoticed. So may a
 //     weak read behind an own strong write, if another thread wrote before it by a strong write that nothing orders.

@@ -108,8 +108,14 @@ func (t *Thread) remember(o observation) {
 // that.
 func (t *Thread) acquire(o observation, op *Operation, lanes uint32) bool {
 	if o.morallyStrong && o.op.Scope.reaches(o.by.place, t.place) && op.Scope.reaches(t.place, o.by.place) {
-		t.learn(lanes)
-		t.known.join(&o.known)
+		// Clocks are joined as a whole: who knows the time of the release knows what led to it.
+		isNew := o.known.ordered.time > t.known.ordered.at(o.by.number)
+		if isNew || t.lanes[byPTX].learned != 0 {
+			t.learn(lanes)
+		}
+		if isNew {
+			t.known.join(&o.known)
+		}
 		return true
 	}
 	t.known.anyScope.join(&o.known.anyScope)

@@ -1,0 +1,51 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
+)
+
+// arch is a compute capability of the devices.
+type arch struct{ major, minor int }
+
+func (a arch) sm() int { return 10*a.major + a.minor }
+
+func (a arch) String() string { return fmt.Sprintf("%d.%d", a.major, a.minor) }
+
+// The compute capabilities of --sim-arch: usually the newest one, and of products those with kernels of their own.
+var (
+	usualArch     = arch{10, 0}
+	archOfProduct = []arch{{8, 0}, {9, 0}}
+)
+
+// parseArch reads a compute capability.
+func parseArch(word string) (a arch, err error) {
+	if !slices.Contains(settings.SimArches(), word) {
+		return a, suggest.Unknown("compute capability", word, settings.SimArches())
+	}
+	_, err = fmt.Sscanf(word, "%d.%d", &a.major, &a.minor)
+	return a, err
+}
+
+func (o *Options) readArches() error {
+	for _, word := range words(o.arch) {
+		a, err := parseArch(word)
+		if err != nil {
+			return exit.Usagef("--sim-arch: %w", err)
+		}
+		o.Arches = appendOnce(o.Arches, a)
+	}
+	return nil
+}
+
+// arches are those of collectives.
+func (o *Options) arches() []arch {
+	if len(o.Arches) == 0 {
+		return []arch{usualArch}
+	}
+	return o.Arches
+}

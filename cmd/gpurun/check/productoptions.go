@@ -1,0 +1,66 @@
+package check
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/kernels/matmul"
+)
+
+// ProductOptions are the flags of products of matrices.
+type ProductOptions struct {
+	m, n, k string
+
+	M, N, K settings.Numbers
+}
+
+// The sizes by default: rows of less than a tile and of more, in even and in odd parts; columns of less than a tile
+// whose rows are no whole vectors, and of several tiles; slices of K of which the last is short. With four blocks, which
+// are two clusters, the last wave of tiles is shared (split-K).
+const (
+	defaultM, defaultN, defaultK = "36,516", "41,304", "200"
+	blocksOfProducts             = 4
+)
+
+func (o *ProductOptions) add(f *pflag.FlagSet) {
+	f.StringVarP(&o.m, "m", "m", defaultM, "of products, comma-separated `numbers` of rows of A, over all ranks")
+	f.StringVarP(&o.n, "n", "n", defaultN, "of products, comma-separated `numbers` of columns of B")
+	f.StringVarP(&o.k, "k", "k", defaultK, "of products, comma-separated `numbers` of columns of A, multiples of 8")
+}
+
+func (o *ProductOptions) read() error {
+	for _, x := range []struct {
+		flag, text string
+		to         *settings.Numbers
+	}{{"m", o.m, &o.M}, {"n", o.n, &o.N}, {"k", o.k, &o.K}} {
+		if err := x.to.UnmarshalText([]byte(x.text)); err != nil {
+			return exit.Usagef("-%s: %w", x.flag, err)
+		}
+	}
+	return nil
+}
+
+// problems are all products of these sizes.
+func (o *ProductOptions) problems() (all []matmul.Problem) {
+	for _, m := range o.M {
+		for _, n := range o.N {
+			for _, k := range o.K {
+				all = append(all, matmul.Problem{M: m, N: n, K: k})
+			}
+		}
+	}
+	return all
+}
+
+// unsuitable says which flag has no meaning for a product.
+func (o *Options) unsuitable(what *matmul.Operation) string {
+	for _, flag := range []string{"op", "root", "sizes", "unaligned"} {
+		if o.changed(flag) {
+			return fmt.Sprintf("%s takes no --%s: it is a product of matrices, of -m, -n and -k", what.Name, flag)
+		}
+	}
+	return ""
+}
