@@ -17,11 +17,11 @@ type ProductOptions struct {
 	M, N, K settings.Numbers
 }
 
-// The sizes by default: rows of less than a tile and of more, in even and in odd parts; columns of less than a tile
-// whose rows are no whole vectors, and of several tiles; slices of K of which the last is short. With four blocks, which
-// are two clusters, the last wave of tiles is shared (split-K).
+// The sizes by default: rows of less than a tile, in even parts among 2 and 3 ranks and in odd ones among 4; columns of
+// less than a tile, whose rows are no whole vectors, and of more than a tile; three slices of K, of which the last is
+// short. With four blocks, which are two clusters, the last wave of tiles is shared (split-K).
 const (
-	defaultM, defaultN, defaultK = "36,516", "41,304", "200"
+	defaultM, defaultN, defaultK = "36", "41,136", "136"
 	blocksOfProducts             = 4
 )
 

@@ -4,6 +4,7 @@
 // The files:
 //
 //	checker, rank      the entry: a task for each rank, run once for each seed
+//	keep               what runs keep for one another
 //	explore*, shrink   many schedules of one task, and what they found together
 //	behaviour          what tells schedules apart
 //	strategy*          ways to choose a schedule: random, PCT, late, bounded preemption, and one that is replayed
@@ -30,6 +31,7 @@
 //	doer               warps and launches, as these analyses name them
 //	result             results that depend on the schedule
 //	model, torn        what PTX promises and what GPUs do; vectors that may be torn
+//	diagnose           what would order two accesses
 //	group              findings that one mistake explains
 //	report*, text*, notes     what was found, and how it reads
 //

@@ -8,6 +8,7 @@ import (
 
 // WaitPrior implements exec.LaunchObserver: all that the kernel before did happens before what the warp does next.
 func (o *observer) WaitPrior(at exec.Place) {
+	o.run.waitedPrior[o.launch] = true
 	if o.prior != nil {
 		o.run.detector.After(o.warp(at.Block, at.Warp), o.prior.ended.AllSeen())
 	}

@@ -9,7 +9,7 @@ import (
 // adviseLanes says which lanes are not ordered, and where a bar.warp.sync orders them.
 func adviseLanes(f *race.Finding) string {
 	l := f.Lanes
-	switch l.Missing {
+	switch l.Unsynced {
 	case race.BeforeRelease:
 		return fmt.Sprintf("lane %d of the first warp is not ordered before the release by its lane %d: "+
 			"add bar.warp.sync (__syncwarp()) before the release", l.First, l.Second)

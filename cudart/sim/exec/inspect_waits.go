@@ -46,6 +46,7 @@ func (g *Grid) Waits() []Wait {
 func (w *warp) waits(s *path) Wait {
 	at := Wait{Place: Place{Block: w.block.index, Warp: w.index, Site: Site{w.grid.kernel, s.pc}, warp: w}, Lanes: s.mask}
 	switch {
+	case int(s.pc) >= len(w.grid.kernel.code): // they end
 	case s.state == atBarrier:
 		bar := &w.block.barriers[s.barrier]
 		at.State, at.Barrier, at.Arrived, at.Wanted = AtBarrier, int(s.barrier), bar.arrived, bar.want

@@ -13,7 +13,8 @@ type Detector struct {
 	cell     uint64  // the address of the cell that is accessed now
 	byLane   bool    // whether two accesses are ordered depends on the lanes, and may be otherwise in the next cell
 
-	met []*Operation // that have accessed bytes behind another one
+	met    []*Operation // that have accessed bytes behind another one
+	wishes *wishes      // nil: nothing is diagnosed
 }
 
 // New makes a detector that knows no threads.
@@ -40,14 +41,15 @@ type Thread struct {
 	reading  *reading
 	polled   map[*reading]bool
 	// step and lanes are of a warp.
-	step  uint32
-	lanes [orders]laneOrder
+	step   uint32
+	lanes  [orders]laneOrder
+	wishes *wishes // of the detector
 }
 
 // NewThread makes a thread that begins after a moment, which may be nil.
 func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
 	d.threads++
-	return begin(&Thread{Name: name, place: at, number: d.threads - 1}, after)
+	return begin(&Thread{Name: name, place: at, number: d.threads - 1, wishes: d.wishes}, after)
 }
 
 // Succeed makes a thread that begins after a moment and takes the place of an earlier thread in the clocks, whose last
@@ -57,7 +59,7 @@ func (d *Detector) Succeed(earlier *Thread, name any, at Place, after *Moment) *
 	if after == nil || last == 0 || last+1 != earlier.time || after.ordered.at(earlier.number) < last {
 		return nil
 	}
-	return begin(&Thread{Name: name, place: at, number: earlier.number, time: earlier.time}, after)
+	return begin(&Thread{Name: name, place: at, number: earlier.number, time: earlier.time, wishes: d.wishes}, after)
 }
 
 // begin makes a thread begin after a moment, which may be nil.
@@ -138,6 +140,9 @@ func (d *Detector) Fence(t *Thread, op *Operation) { d.FenceByLanes(t, op, allLa
 // FenceByLanes is a fence of lanes of a thread.
 func (d *Detector) FenceByLanes(t *Thread, op *Operation, lanes uint32) {
 	if op.Acquire {
+		if d.wishes != nil {
+			d.wishes.acquireAll(t)
+		}
 		t.seen = slices.DeleteFunc(t.seen, func(o observation) bool {
 			return o.lanes&lanes != 0 && t.acquire(o, op, o.lanes&lanes)
 		})

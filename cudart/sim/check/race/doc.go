@@ -10,12 +10,14 @@
 //	message          release and acquire patterns
 //	observation      a write happens before what is behind a read that observes it
 //	shadow           the last accesses to every byte
+//	page             the same of 256 bytes: one for all of them, where all of them are accessed at once
 //	life             the begin and the end of memory, and reads of what nobody wrote
 //	copy             asynchronous accesses, and who waits for them
 //	proxy            what asynchronous accesses see behind a proxy fence
 //	lanes            the order between the lanes of a warp, by both models
 //	lanes_event      which lanes have accessed which addresses, and races for want of a bar.warp.sync
 //	earlier          accesses in front of the last write that it does not stand for
+//	diagnose         what would order two accesses
 //	finding          the report: two accesses, and why nothing orders them
 //	hardware         what current GPUs do beyond PTX, and vectors that may be torn
 //

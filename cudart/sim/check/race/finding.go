@@ -41,6 +41,8 @@ type Finding struct {
 	Count         int    // how often the two instructions had this race
 	// Hardware says that current GPUs perform the two in this order, though PTX does not promise it.
 	Hardware bool
+	// Diagnosis says what would order them, if the detector diagnoses.
+	Diagnosis *Diagnosis
 }
 
 // pair identifies a finding: races of the same two instructions for the same cause are one.
@@ -100,6 +102,9 @@ func (d *Detector) found(old, now *event, addr uint64, f Finding) bool {
 	}
 	f.First, f.Second = Side{old.thread.Name, old.op}, Side{now.thread.Name, now.op}
 	f.Address, f.Memory, f.Count = addr, d.at.Name, 1
+	if d.wishes != nil && f.Cause != UnorderedLanes {
+		f.Diagnosis = d.diagnose(old, now)
+	}
 	d.known[key] = len(d.findings)
 	d.findings = append(d.findings, f)
 	return true

@@ -79,19 +79,19 @@ func (f *footprint) orAll() uint32 {
 	return f.lanes
 }
 
-// Missing is where a bar.warp.sync would order two accesses that have the cause [UnorderedLanes].
-type Missing uint8
+// Unsynced is where a bar.warp.sync would order two accesses that have the cause [UnorderedLanes].
+type Unsynced uint8
 
 // The places.
 const (
-	BetweenLanes  Missing = iota // the accesses are by two lanes of a warp
-	BeforeRelease                // a lane releases, and another one made the first access
-	BehindAcquire                // a lane acquires, and another one makes the second access
+	BetweenLanes  Unsynced = iota // the accesses are by two lanes of a warp
+	BeforeRelease                 // a lane releases, and another one made the first access
+	BehindAcquire                 // a lane acquires, and another one makes the second access
 )
 
 // Lanes are two lanes of a warp that nothing orders, the first in the order of the program.
 type Lanes struct {
-	Missing       Missing
+	Unsynced      Unsynced
 	First, Second int
 }
 

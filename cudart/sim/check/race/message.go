@@ -18,6 +18,8 @@ type release struct {
 	op    *Operation
 	known knowledge
 	lanes uint32 // of a fence, those that have no later one
+	// wished says that it is no release, but for a diagnosis.
+	wished bool
 }
 
 // observation is a release pattern that a strong read has observed.
@@ -49,6 +51,11 @@ func (t *Thread) releasesOf(op *Operation, lanes uint32) []*release {
 	if op.Release {
 		all = append(all, t.release(op, lanes))
 	}
+	if t.wishesRelease(op, all) {
+		r := t.release(op, lanes)
+		r.wished = true
+		all = append(all, r)
+	}
 	return all
 }
 
@@ -74,7 +81,7 @@ func publish(t *Thread, op *Operation, releases []*release, before *message) *me
 // supersedes reports whether the message has a later release of the same thread, with a scope that is no narrower.
 func (m *message) supersedes(r *release) bool {
 	return slices.ContainsFunc(m.releases, func(own *release) bool {
-		return own.by == r.by && own.known.ordered.time >= r.known.ordered.time && own.op.Scope >= r.op.Scope
+		return own.by == r.by && (r.wished || !own.wished) && own.known.ordered.time >= r.known.ordered.time && own.op.Scope >= r.op.Scope
 	})
 }
 
@@ -85,6 +92,12 @@ func (t *Thread) observe(m *message, op *Operation, lanes uint32) {
 	}
 	strong := morallyStrong(m.writer, m.op, t, op)
 	for _, r := range m.releases {
+		if t.wishes != nil && r.by != t && !op.Reduction {
+			t.wish(r, op)
+		}
+		if r.wished {
+			continue
+		}
 		o := observation{r, strong, lanes}
 		if r.by == t || op.Acquire && t.acquire(o, op, lanes) || op.Reduction {
 			continue

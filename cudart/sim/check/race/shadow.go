@@ -9,6 +9,7 @@ type Memory struct {
 	last   *chunk // that was accessed last, with its number
 	number uint64
 	origin *event // that began the memory; see BeginMemory
+	now    *event // that accesses it
 	// Unwritten, where it is not nil, is called at a read of an element of which nothing was written.
 	Unwritten func(t *Thread, op *Operation, addr uint64)
 	// Name tells people which memory it is. The detector passes it on.
@@ -24,12 +25,6 @@ const (
 type chunk struct {
 	rest  [1]cell // of the bytes without a page
 	pages [chunkBytes / pageBytes]*page
-}
-
-// page is what is kept of pageBytes. All its cells have the same size, that of the smallest element accessed so far.
-type page struct {
-	grain uint64 // bytes of a cell
-	cells []cell
 }
 
 // cell is the last write to some bytes, and the reads since then.
@@ -52,6 +47,7 @@ type event struct {
 	time   uint32
 	step   uint32
 	op     *Operation
+	run    run
 	footprint
 }
 
@@ -63,11 +59,12 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 
 // AccessByLanes is [Detector.Access] by lanes of a warp, which have an address each. 0 does not tell them apart.
 func (d *Detector) AccessByLanes(t *Thread, m *Memory, op *Operation, lanes uint32, addresses []uint64, elements int) {
-	d.at = m
+	bytes := op.Bytes * uint64(elements)
 	e := &event{
-		thread: t, time: t.time, step: t.step, op: op,
-		footprint: footprintOf(lanes, addresses, op.Bytes*uint64(elements)),
+		thread: t, time: t.time, step: t.step, op: op, run: runOf(addresses, bytes),
+		footprint: footprintOf(lanes, addresses, bytes),
 	}
+	d.at, m.now = m, e
 	t.lanes[byPTX].pending |= lanes
 	t.lanes[byHardware].pending |= lanes
 	if op.strong() && op.Kind != Write {
@@ -202,7 +199,7 @@ func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(at
 			if stop-begin == chunkBytes && op.Bytes == pageBytes {
 				c.whole(op, begin, f)
 			} else {
-				c.some(op, begin, stop, f)
+				c.some(m.now, op, begin, stop, f)
 			}
 			begin = stop
 		}
@@ -219,25 +216,6 @@ func (c *chunk) whole(op *Operation, addr uint64, f func(uint64, []cell, int)) {
 	f(addr, c.rest[:], 1)
 	if op.Kind == Write && !op.strong() { // all pages are alike now
 		clear(c.pages[:])
-	}
-}
-
-// some is each for elements of a chunk.
-func (c *chunk) some(op *Operation, addr, end uint64, f func(uint64, []cell, int)) {
-	for addr < end {
-		at := addr % chunkBytes / pageBytes
-		p := c.pages[at]
-		if p == nil {
-			p = &page{grain: pageBytes, cells: c.rest[:]}
-			c.pages[at] = p
-			p.split(op.Bytes)
-		} else if op.Bytes < p.grain {
-			p.split(op.Bytes)
-		}
-		stop := min(end, (addr/pageBytes+1)*pageBytes)
-		first := addr % pageBytes / p.grain
-		f(addr, p.cells[first:first+(stop-addr)/p.grain], int(op.Bytes/p.grain))
-		addr = stop
 	}
 }
 
@@ -267,18 +245,6 @@ func (m *Memory) chunk(number uint64) *chunk {
 	}
 	m.last, m.number = c, number
 	return c
-}
-
-// split makes the cells of a page smaller.
-func (p *page) split(grain uint64) {
-	parts := int(p.grain / grain)
-	cells := make([]cell, 0, len(p.cells)*parts)
-	for i := range p.cells {
-		for range parts {
-			cells = append(cells, p.cells[i].clone())
-		}
-	}
-	p.grain, p.cells = grain, cells
 }
 
 func (c *cell) clone() cell {
