@@ -127,7 +127,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	o.watched.access(o.run, at, a)
 	o.checkBounds(at, a)
 	for lanes := a.Lanes; lanes != 0; {
-		memory, addresses := (*race.Memory)(nil), o.address[:0]
+		memory, addresses, by := (*race.Memory)(nil), o.address[:0], uint32(0)
 		for lane, addr := range a.Addresses { // of the memory of the first lane that is left
 			if lanes>>lane&1 == 0 {
 				continue
@@ -142,10 +142,11 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 			if m == memory {
 				addresses = append(addresses, addr)
 				lanes &^= 1 << lane
+				by |= 1 << lane
 				o.run.trace.mix(addr)
 			}
 		}
-		o.run.detector.Access(t, memory, o.operation(at.Site, op), addresses, elements)
+		o.run.detector.AccessByLanes(t, memory, o.operation(at.Site, op), by, addresses, elements)
 	}
 }
 
@@ -174,7 +175,7 @@ func (o *observer) sharedOf(block int) *race.Memory {
 func (o *observer) Fence(at exec.Place, order, scope string) {
 	op := race.Operation{Kind: race.Fence, Scope: scopes[scope], Acquire: order != "release", Release: order != "acquire"}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(op.Scope))
-	o.run.detector.Fence(o.warp(at.Block, at.Warp), o.operation(at.Site, op))
+	o.run.detector.FenceByLanes(o.warp(at.Block, at.Warp), o.operation(at.Site, op), at.Lanes)
 }
 
 // Arrive implements exec.Observer.
