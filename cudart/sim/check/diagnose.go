@@ -17,7 +17,7 @@ func (c *Checker) diagnoseAll(e Exploration, all *Explored, task func(*Rank) err
 	}
 	cfg := c.cfg
 	cfg.diagnoses = true
-	known, runs := map[string]*Finding{}, 0
+	known, runs := map[string][]*Finding{}, 0
 	for i := range all.Findings {
 		f := &all.Findings[i]
 		if !f.isUnordered() {
@@ -31,13 +31,11 @@ func (c *Checker) diagnoseAll(e Exploration, all *Explored, task func(*Rank) err
 			}
 			r, _ := diagnosing.run(&replay{turns: f.Schedule.Turns}, task)
 			for _, d := range r.diagnosed() {
-				if key := d.sitesKey(); known[key] == nil {
-					known[key] = &d
-				}
+				known[d.sitesKey()] = append(known[d.sitesKey()], &d)
 			}
 		}
-		if d := known[f.sitesKey()]; d != nil {
-			f.Flag, f.Advice = d.Flag, d.Advice
+		if d := f.best(known[f.sitesKey()]); d != nil {
+			f.Sides, f.Where, f.Bytes, f.Flag, f.Advice = d.Sides, d.Where, d.Bytes, d.Flag, d.Advice
 		}
 	}
 }
@@ -52,23 +50,55 @@ func (f *Finding) sitesKey() string {
 	return bare.Key()
 }
 
+// best is the diagnosis that explains a race best, of those at the same instructions in either order: one by a flag in
+// the same order, or else a buffer that is overwritten too soon.
+func (f *Finding) best(all []*Finding) *Finding {
+	var best *Finding
+	rank := func(d *Finding) int {
+		same := d.Sides[0].Line == f.Sides[0].Line && d.Sides[0].Kind == f.Sides[0].Kind
+		meets := strings.HasPrefix(d.Advice, noMeeting)
+		switch {
+		case same && !meets:
+			return 4
+		case meets && d.Sides[0].Kind == race.Read:
+			return 3
+		case same:
+			return 2
+		}
+		return 1
+	}
+	for _, d := range all {
+		if best == nil || rank(d) > rank(best) {
+			best = d
+		}
+	}
+	return best
+}
+
+const noMeeting = "a barrier of the ranks is missing"
+
 // diagnosed are the races of a run that diagnoses, with their flags and advice.
 func (r *run) diagnosed() []Finding {
 	var all []Finding
 	for _, f := range r.detector.Findings() {
-		out := Finding{Kind: Race, Sides: []Access{access(f.First), access(f.Second)}}
+		out := Finding{Kind: Race, Sides: []Access{access(f.First), access(f.Second)}, Bytes: f.Second.Op.Bytes}
+		out.Where = r.where(f.Memory, f.Address)
 		d := f.Diagnosis
 		var release, acquire Access
 		if d.Missing != race.Nothing {
 			release, acquire = access(d.Edge.Release), access(d.Edge.Acquire)
+		}
+		early := out.Sides[0]
+		if d.Late {
+			early = out.Sides[1]
 		}
 		switch d.Missing {
 		case race.StrongerFlag:
 			out.Flag = &[2]Access{release, acquire}
 			out.Advice = stronger(release, acquire, d)
 		case race.BarrierBefore:
-			out.Advice = fmt.Sprintf("bar.sync is missing between %s (%s) and the flag's write at %s", out.Sides[0].line(),
-				out.Sides[0].noun(), release.line())
+			out.Advice = fmt.Sprintf("bar.sync is missing between %s (%s) and the flag's write at %s", early.line(),
+				early.noun(), release.line())
 		case race.BarrierBehind:
 			out.Advice = fmt.Sprintf("bar.sync is missing between the flag's read at %s and %s (%s)", acquire.line(),
 				out.Sides[1].line(), out.Sides[1].noun())
@@ -127,11 +157,15 @@ func (r *run) missingMeeting(f *Finding) string {
 				r.grids[launch-1].kernel, first.Kernel)
 		}
 	}
-	if second.writes() {
-		return fmt.Sprintf("a barrier of the ranks is missing behind the %s by rank %d: rank %d's next work overwrites",
+	sameCall := first.Launch > 0 && second.Launch > 0 && r.grids[first.Launch-1].call == r.grids[second.Launch-1].call
+	switch {
+	case sameCall:
+		return ""
+	case second.writes():
+		return fmt.Sprintf("%s behind the %s by rank %d: rank %d's next work overwrites", noMeeting,
 			first.noun(), first.Rank, second.Rank)
 	}
-	return fmt.Sprintf("a barrier of the ranks is missing between the %s by rank %d and the %s by rank %d", first.noun(),
+	return fmt.Sprintf("%s between the %s by rank %d and the %s by rank %d", noMeeting, first.noun(),
 		first.Rank, second.noun(), second.Rank)
 }
 

@@ -1,6 +1,10 @@
 package check
 
-import "testing"
+import (
+	"testing"
+
+	"gpurun/cudart/sim/check/race"
+)
 
 // A race that nothing orders says what would order it: an instruction of the flag, or a barrier of a block.
 func TestDiagnosis(t *testing.T) {
@@ -59,5 +63,36 @@ func TestDiagnosis(t *testing.T) {
 				t.Errorf("got:\n%v\nwant: %s", f.Finding, c.want)
 			}
 		})
+	}
+}
+
+// The write that should have come before the flag comes behind the read: the diagnosis is the same.
+func TestDiagnosisOfALateWrite(t *testing.T) {
+	text := story(map[string]string{
+		"STORE": "st.release.sys.global.u32", "LOAD": "ld.acquire.sys.global.u32", "RECEIVER_BARRIER": blockBarrier,
+	})
+	late := 0
+	for seed := range uint64(40) {
+		c, err := New(Config{Ranks: 2, diagnoses: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.run(newRandom(seed), func(r *Rank) error { return passMessage(r, text, 64) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.diagnosed() {
+			if f.Sides[1].Kind != race.Write {
+				continue
+			}
+			late++
+			const want = "bar.sync is missing between PTX line 20 (write) and the flag's write at PTX line 24"
+			if f.Advice != want {
+				t.Errorf("seed %d: %q, want %q", seed, f.Advice, want)
+			}
+		}
+	}
+	if late == 0 {
+		t.Error("no write came late")
 	}
 }

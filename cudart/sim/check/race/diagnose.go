@@ -7,6 +7,8 @@ type Diagnosis struct {
 	Edge Edge
 	// Released and Acquired say that the side of the edge is a release, or an acquire, already.
 	Released, Acquired bool
+	// Late says that the second access should have been the first: its block has signalled before it.
+	Late bool
 }
 
 // Missing is what an edge lacks.
@@ -81,12 +83,17 @@ func (d *Detector) diagnose(old, now *event) *Diagnosis {
 		case from && now.thread != e.to && BlockScope.reaches(e.to.place, now.thread.place):
 			missing = BarrierBehind
 		}
+		late := missing == Nothing && now.op.Kind != Read && now.thread != e.by &&
+			BlockScope.reaches(e.by.place, now.thread.place) && BlockScope.reaches(e.to.place, old.thread.place)
+		if late {
+			missing = BarrierBefore
+		}
 		if missing == Nothing || best.Missing != Nothing && missing != StrongerFlag {
 			continue
 		}
 		best = &Diagnosis{
 			Missing: missing, Edge: Edge{Side{e.by.Name, e.release.op}, Side{e.to.Name, e.read}},
-			Released: !e.wished, Acquired: e.acquired,
+			Released: !e.wished, Acquired: e.acquired, Late: late,
 		}
 		if missing == StrongerFlag {
 			break
