@@ -13,6 +13,7 @@
 //	schedule, host     who runs next; the host code of a rank is a coroutine
 //	actor, kernel      what is chosen: hosts, streams, and the warps of kernels
 //	device, module     cudart.Device on one address space for all ranks
+//	programs           compiled kernels, which checkers share
 //	stream, command    queues of work: copies and fills
 //	event, value       marks of streams; WriteValue and WaitValue
 //	capture, graph     recorded work, and its replays

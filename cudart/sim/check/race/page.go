@@ -40,8 +40,8 @@ func (c *chunk) some(now *event, op *Operation, addr, end uint64, f func(uint64,
 // unite makes a page of one cell.
 func (p *page) unite(c cell) { p.grain, p.one[0], p.cells = pageBytes, c, p.one[:] }
 
-// isOneFor reports whether a weak access to a whole page needs one cell alone. There is one, and each access that it has
-// is of another thread or by the same lanes. Cells of an element's size tell lanes apart.
+// isOneFor reports whether a weak access to a whole page needs one cell alone. There is one, and each access that it
+// has is of another thread or by the same lanes. Cells of an element's size tell lanes apart.
 func (p *page) isOneFor(now *event) bool {
 	c := &p.cells[0]
 	if p.grain != pageBytes || c.write.isByOtherLanes(now) || c.read.isByOtherLanes(now) {
