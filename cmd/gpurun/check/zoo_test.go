@@ -50,7 +50,7 @@ func TestMendedTwinsAreClean(t *testing.T) {
 		t.Run(m.Name, func(t *testing.T) {
 			e := engine.Exploration{Schedules: 4, Seed: 1}
 			if exhaustive() {
-				e.Schedules = 16
+				e.Schedules = 6
 			}
 			for _, c := range zooCases(t, m.Name+".mended", zooFindings[m.Name].resident) {
 				explored, err := engine.Explore(c.config(), e, c.calls.Task)

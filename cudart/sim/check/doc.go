@@ -31,6 +31,7 @@
 //	doer               warps and launches, as these analyses name them
 //	result             results that depend on the schedule
 //	model, torn        what PTX promises and what GPUs do; vectors that may be torn
+//	diagnose           what would order two accesses
 //	group              findings that one mistake explains
 //	report*, text*, notes     what was found, and how it reads
 //
@@ -94,7 +95,7 @@
 //     vectors
 //   - the reading of a tensor map by the copies that name it
 //   - the scopes of mbarrier instructions
-//   - races between lanes of a warp, and the other limits of package race
+//   - what the limits of package race leave out
 //   - whether a schedule could be worse: unless the strategy is Exhaustive, schedules are sampled, and a clean report
 //     is no proof
 package check

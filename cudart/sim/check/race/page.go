@@ -52,7 +52,13 @@ func (p *page) isOneFor(now *event) bool {
 
 // isByOtherLanes reports whether an access, which may be nil, is of the same thread by lanes that may be others.
 func (e *event) isByOtherLanes(now *event) bool {
-	return e != nil && e.thread == now.thread && (e.run != now.run || e.run == run{})
+	if e == nil {
+		return false
+	}
+	if len(e.thread.lanes[byPTX].partial) > 0 || now.thread.lanes[byPTX].learned != 0 {
+		return true // of two warps, the order may depend on the lanes
+	}
+	return e.thread == now.thread && (e.run != now.run || e.run == run{})
 }
 
 // run is the range of an access in which all lanes of a warp access parts of the same size, one behind the other. It is

@@ -45,21 +45,34 @@ type more struct {
 type event struct {
 	thread *Thread
 	time   uint32
+	step   uint32
 	op     *Operation
 	run    run
+	footprint
 }
 
 // Access is an access of a thread: for each lane's address so many elements, one behind the other. Every address is a
 // multiple of the element's size.
 func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint64, elements int) {
-	e := &event{thread: t, time: t.time, op: op, run: runOf(addresses, op.Bytes*uint64(elements))}
+	d.AccessByLanes(t, m, op, 0, addresses, elements)
+}
+
+// AccessByLanes is [Detector.Access] by lanes of a warp, which have an address each. 0 does not tell them apart.
+func (d *Detector) AccessByLanes(t *Thread, m *Memory, op *Operation, lanes uint32, addresses []uint64, elements int) {
+	bytes := op.Bytes * uint64(elements)
+	e := &event{
+		thread: t, time: t.time, step: t.step, op: op, run: runOf(addresses, bytes),
+		footprint: footprintOf(lanes, addresses, bytes),
+	}
 	d.at, m.now = m, e
+	t.lanes[byPTX].pending |= lanes
+	t.lanes[byHardware].pending |= lanes
 	if op.strong() && op.Kind != Write {
-		m.each(op, addresses, elements, func(_ uint64, cells []cell, perElement int) {
+		m.each(op, addresses, elements, func(addr uint64, cells []cell, perElement int) {
 			for i := range cells {
 				m := cells[i].message()
 				if i%perElement == 0 {
-					t.observe(m, op)
+					t.observe(m, op, e.lanesAt(m, addr+uint64(i/perElement)*op.Bytes))
 					d.poll(t, m, op)
 				}
 				m.isObserved(t, op)
@@ -73,7 +86,7 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 	}
 	var releases []*release
 	if op.strong() {
-		releases = t.releasesOf(op) // behind what an atomic operation has acquired
+		releases = t.releasesOf(op, e.orAll()) // behind what an atomic operation has acquired
 	}
 	m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.write(e, addr, cells, n, releases) })
 }
@@ -82,10 +95,12 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 func (d *Detector) read(e *event, addr uint64, cells []cell, perElement int) {
 	d.at.checkWritten(e, addr, cells, perElement)
 	var ordered *event // before e: elements that were written at once are compared once
+	grain := e.op.Bytes / uint64(perElement)
 	for i := range cells {
 		c := &cells[i]
+		d.cell, d.byLane = addr+uint64(i)*grain, false
 		if c.write != ordered && !d.compareObserved(c.write, c.message(), e, addr+uint64(i/perElement)*e.op.Bytes) &&
-			c.more == nil {
+			c.more == nil && !d.byLane {
 			ordered = c.write
 		}
 		d.compareEarlier(c, e, addr+uint64(i/perElement)*e.op.Bytes)
@@ -99,13 +114,16 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, re
 		d.at.checkWritten(e, addr, cells, perElement)
 	}
 	var orderedWrite, orderedRead *event
+	grain := e.op.Bytes / uint64(perElement)
 	for i := range cells {
 		c := &cells[i]
+		d.cell, d.byLane = addr+uint64(i)*grain, false
 		at := addr + uint64(i/perElement)*e.op.Bytes
-		if c.write != orderedWrite && !d.compareObserved(c.write, c.message(), e, at) && c.more == nil {
+		if c.write != orderedWrite && !d.compareObserved(c.write, c.message(), e, at) && c.more == nil && !d.byLane {
 			orderedWrite = c.write
 		}
-		if c.read != orderedRead && !d.compare(c.read, e, at) {
+		d.byLane = false
+		if c.read != orderedRead && !d.compare(c.read, e, at) && !d.byLane {
 			orderedRead = c.read
 		}
 		var before *message
