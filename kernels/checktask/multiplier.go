@@ -73,7 +73,8 @@ func (m *multiplier) join() (err error) {
 	main, errMain := m.Device.NewStream()
 	copies, errCopies := m.Device.NewStream()
 	m.runner = &matmul.Runner{
-		Comm: m.comm, Device: m.Device, Main: main, Copies: copies, SMs: m.blocks(info.SMs), LaunchesBlock: info.LaunchesBlock,
+		Comm: m.comm, Device: m.Device, Main: main, Copies: copies, SMs: m.blocks(info.SMs),
+		LaunchesBlock: info.LaunchesBlock,
 	}
 	return errors.Join(errMain, errCopies)
 }

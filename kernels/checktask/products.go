@@ -59,8 +59,8 @@ func (p *Products) problem(call int) (matmul.Problem, int) {
 	return p.Problems[n], n
 }
 
-// ProblemFor is a problem with the rows of another, or the next greater number of rows that the algorithm takes among so
-// many ranks.
+// ProblemFor is a problem with the rows of another, or the next greater number of rows that the algorithm takes among
+// so many ranks.
 func (p *Products) ProblemFor(problem matmul.Problem, world int) (matmul.Problem, error) {
 	const most = 1 << 12 // rows, of which the number may have to be a multiple: more than any tile has, for each rank
 	accept := func(problem matmul.Problem) error {

@@ -18,8 +18,8 @@ func find(kernels []collective.Kernel, d collective.DType, sm int) (best collect
 	return best, ok
 }
 
-// ModulesOn lists the modules that an algorithm launches for a type on a compute capability, 10*major+minor, but those of
-// a collective.
+// ModulesOn lists the modules that an algorithm launches for a type on a compute capability, 10*major+minor, but those
+// of a collective.
 func (a *Algorithm) ModulesOn(d collective.DType, sm int) (names []string) {
 	lists := [][]collective.Kernel{a.Kernels}
 	if a.GEMM != nil {

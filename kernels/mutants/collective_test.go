@@ -19,9 +19,10 @@ var collectiveCounts = []int64{601, 40, 520}
 var bulkCounts = []int64{53_001, 40}
 
 const (
-	launches = 2 // of each count
-	blocks   = 2
-	root     = 1
+	launches  = 2 // of each count
+	pairShare = 4 // one in how many mutants of kernels for two ranks is judged: most are like those for any number
+	blocks    = 2
+	root      = 1
 )
 
 // collectives lists the kernels of all collectives, for some ranks.
@@ -51,11 +52,15 @@ func collectives(world int) (all []*subject, err error) {
 				if bytes.Contains(text, []byte("cp.async.bulk")) {
 					calls.Counts, calls.MaxBlocks = bulkCounts, 1
 				}
+				share := 1
+				if world == 2 {
+					share = pairShare
+				}
 				if c.Shape.Empty {
 					calls.Counts = []int64{0, 0, 0}
 				}
 				all = append(all, &subject{
-					name: c.Name + " " + a.Name, world: world, module: k.Module.Name, entry: k.Entry, text: text,
+					name: c.Name + " " + a.Name, world: world, module: k.Module.Name, entry: k.Entry, text: text, share: share,
 					task: func(text []byte) (func(*check.Rank) error, error) {
 						return withModule(calls, k.Module.Name, text, false).Task, nil
 					},
@@ -72,11 +77,16 @@ func collectives(world int) (all []*subject, err error) {
 // withModule are calls with another text of a module, early ones by programmatic dependent launch.
 func withModule(calls checktask.Calls, module string, text []byte, early bool) *checktask.Calls {
 	calls.Early = early
-	calls.Source = func(name string) ([]byte, error) {
+	calls.Source = replaced(module, text)
+	return &calls
+}
+
+// replaced is the modules that ship, but for the text of one.
+func replaced(module string, text []byte) collective.Source {
+	return func(name string) ([]byte, error) {
 		if name == module {
 			return text, nil
 		}
 		return ptx.Source(name)
 	}
-	return &calls
 }

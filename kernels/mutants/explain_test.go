@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"gpurun/cudart/sim/check/mutate"
@@ -54,21 +55,26 @@ func (e *explanation) explains(r result) bool {
 	return module && entry && class && line && e.Verdict == r.verdict
 }
 
-// explain gives each result that needs an explanation to the first one that is for it, and returns the others.
+// explain gives each result that needs an explanation to the first one that is for it, and tells survivors apart. It
+// returns the results without an explanation, which are missed.
 func explain(list []*explanation, results []result) (unexplained []result) {
-	for _, r := range results {
-		if r.verdict == killed || r.verdict == unreached {
+	for i := range results {
+		r := &results[i]
+		if slices.Contains([]verdict{killed, byResult, unreached}, r.verdict) {
 			continue
 		}
-		known := false
-		for _, e := range list {
-			if known = e.explains(r); known {
-				e.found = append(e.found, r)
-				break
+		at := slices.IndexFunc(list, func(e *explanation) bool { return e.explains(*r) })
+		if at < 0 {
+			unexplained = append(unexplained, *r)
+		}
+		if r.verdict == survived {
+			r.verdict = missed
+			if at >= 0 && !list[at].Missed {
+				r.verdict = equivalent
 			}
 		}
-		if !known {
-			unexplained = append(unexplained, r)
+		if at >= 0 {
+			list[at].found = append(list[at].found, *r)
 		}
 	}
 	return unexplained

@@ -6,11 +6,10 @@ import (
 
 	"gpurun/cudart/sim/check"
 	"gpurun/cudart/sim/check/mutate"
-	"gpurun/cudart/sim/check/race"
 )
 
-// schedules is the most that a mutant is run under.
-const schedules = 4
+// strategies are those of the schedules that a mutant is run under, at most, by their seeds.
+var strategies = []check.Strategy{check.Random, check.Late, check.PCT, check.Bounded, check.Random, check.Late}
 
 // result is what became of a mutant.
 type result struct {
@@ -27,30 +26,36 @@ type verdict string
 // The verdicts, in the order of the table's columns.
 const (
 	killed      verdict = "killed"       // by a finding with the right cause that names the lines
+	byResult    verdict = "by result"    // by a wrong result with rank, call and element, in a class where none else can be
+	noted       verdict = "note"         // by a finding of that kind which PTX alone forbids
 	otherCause  verdict = "other cause"  // by a finding that does not say what the mistake is
 	wrongResult verdict = "result only"  // by a wrong result or a wait without an end, alone
 	survived    verdict = "survived"     //
 	incomplete  verdict = "not modeled"  // nothing was found, and something is not modeled
 	unreached   verdict = "not reached"  // no call gets to the line of the mistake
 	refused     verdict = "not runnable" // the module is not accepted
+
+	// Survivors with and without an explanation by which they are no mistakes.
+	equivalent verdict = "equivalent"
+	missed     verdict = "missed"
 )
 
-var verdicts = []verdict{killed, otherCause, wrongResult, survived, incomplete, unreached, refused}
+var verdicts = []verdict{killed, byResult, noted, otherCause, wrongResult, survived, incomplete, unreached, refused}
 
 // judge runs a mutant until it is killed with the right cause.
 func (s *subject) judge(m *mutate.Mutant) (result, error) {
-	best := result{subject: s, Mutant: m, verdict: survived, schedules: schedules}
+	best := result{subject: s, Mutant: m, verdict: survived, schedules: len(strategies)}
 	checker, err := s.checker()
 	if err != nil {
 		return best, err
 	}
 	text := m.Text(s.text)
-	for seed := range uint64(schedules) {
+	for seed := range strategies {
 		report, err := s.attempt(checker, m.Class, text, seed)
-		v, detail := verdictOf(m, report, err)
+		v, detail := s.verdictOf(m, report, err, seed)
 		if v == killed || v == refused || slices.Index(verdicts, v) < slices.Index(verdicts, best.verdict) ||
 			v == incomplete && best.verdict == survived {
-			best.verdict, best.detail, best.schedules = v, detail, int(seed)+1
+			best.verdict, best.detail, best.schedules = v, detail, seed+1
 		}
 		if v == killed || v == refused {
 			return best, nil
@@ -71,55 +76,39 @@ func (s *subject) judge(m *mutate.Mutant) (result, error) {
 	return best, nil
 }
 
-// verdictOf judges one run.
-func verdictOf(m *mutate.Mutant, r *check.Report, err error) (verdict, string) {
-	var other, result string
+// verdictOf judges the run of a seed.
+func (s *subject) verdictOf(m *mutate.Mutant, r *check.Report, err error, seed int) (verdict, string) {
+	var note, other, result string
 	for _, f := range r.Findings {
 		switch {
-		case right(m, &f):
-			return killed, f.String()
 		case f.Kind == check.WrongResult:
 			result = f.String()
+		case f.Note && s.isKnown(&f):
+		case right(m, &f) && f.Note:
+			note = f.String()
+		case right(m, &f):
+			return killed, f.String()
 		case other == "":
 			other = f.String()
 		}
 	}
 	switch {
+	case result != "" && expectations[m.Class].result:
+		return byResult, result
+	case note != "":
+		return noted, note
 	case other != "":
 		return otherCause, other
 	case result != "":
 		return wrongResult, result
 	case err != nil && strings.Contains(err.Error(), "CUDA_ERROR_INVALID_PTX"):
 		return refused, err.Error()
+	case err != nil && s.failsUnder(seed):
+		return survived, ""
 	case err != nil:
 		return wrongResult, err.Error()
 	case len(r.Incomplete) > 0:
 		return incomplete, strings.Join(r.Incomplete, "; ")
 	}
 	return survived, ""
-}
-
-// right reports whether a finding says what a mistake is: its cause, and all that took part.
-func right(m *mutate.Mutant, f *check.Finding) bool {
-	if f.Kind == check.WrongResult || slices.ContainsFunc(f.Sides, isNowhere) {
-		return false
-	}
-	switch m.Class {
-	case mutate.ScopeGPU, mutate.ScopeBlock:
-		return f.Cause == race.NarrowScope.String() && names(f, m.Line)
-	case mutate.RelaxedWeak:
-		return names(f, m.Line)
-	case mutate.ReleaseWeak, mutate.AcquireWeak:
-		return names(f, m.Line) || f.Cause == race.NoOrder.String()
-	}
-	return true
-}
-
-// isNowhere reports whether a side is neither a line nor a command.
-func isNowhere(a check.Access) bool { return a.Line == 0 && a.Command == "" }
-
-// names reports whether a finding names a line: as a side, or in the flag between them.
-func names(f *check.Finding, line int) bool {
-	at := func(a check.Access) bool { return a.Line == line }
-	return slices.ContainsFunc(f.Sides, at) || f.Flag != nil && slices.ContainsFunc(f.Flag[:], at)
 }

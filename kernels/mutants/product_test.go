@@ -26,8 +26,10 @@ type product struct {
 	want      *outputs
 }
 
-// productCalls is how many calls follow each other.
-const productCalls = 2
+const (
+	productCalls = 2  // that follow each other
+	productShare = 10 // one in how many mutants is judged, because runs take long
+)
 
 // products lists the kernels of fused products for two ranks: by mma on compute capability 8.0, by wgmma on 9.0. The
 // depth needs each stage of shared memory more than once. The matrices are small: kernels of wide tiles are left out.
@@ -51,7 +53,7 @@ func products() (all []*subject, err error) {
 					}
 					x := &product{operation: o, algorithm: a, problem: p, world: world, want: &outputs{}}
 					all = append(all, &subject{
-						name: o.Name + " " + a.Name, world: world, major: major, sms: 2, share: 40,
+						name: o.Name + " " + a.Name, world: world, major: major, sms: 2, share: productShare,
 						module: k.Module.Name, entry: k.Entry, text: text, task: func(text []byte) (func(*check.Rank) error, error) {
 							return x.with(k.Module.Name, text), nil
 						},
@@ -88,12 +90,7 @@ func (o *outputs) compare(rank, call int, got []byte) error {
 
 // with is the task of a rank with a text of a module.
 func (x *product) with(module string, text []byte) func(*check.Rank) error {
-	source := func(name string) ([]byte, error) {
-		if name == module {
-			return text, nil
-		}
-		return ptx.Source(name)
-	}
+	source := replaced(module, text)
 	return func(r *check.Rank) error {
 		m := &multiplier{product: x, Rank: r}
 		if err := m.join(source); err != nil {

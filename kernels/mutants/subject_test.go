@@ -3,6 +3,7 @@ package mutants
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,10 +29,14 @@ type subject struct {
 	steps   int             // of the original under the first schedule
 	reached map[string]bool // by the text with a trap, as far as known
 	pending string          // what the checker does not model of the original, or why it cannot run
+	known   bool            // whether notes and fails are
+	notes   []check.Finding // of the original under all schedules
+	fails   map[int]bool    // the schedules under which the original does not end
 }
 
-// attempt runs the calls with some text of the module once, for mutants of a class. The error is that of the ranks.
-func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, seed uint64) (*check.Report, error) {
+// attempt runs the calls with some text of the module once, for mutants of a class, by the strategy of a seed. The error
+// is that of the ranks.
+func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, seed int) (*check.Report, error) {
 	with := s.task
 	if class == mutate.DependencyLost && s.early != nil {
 		with = s.early
@@ -40,36 +45,79 @@ func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, see
 	if err != nil {
 		return &check.Report{}, err
 	}
-	return c.Run(seed, task)
+	strategy := strategies[seed]
+	if s.major > 0 {
+		strategy = check.Random
+	}
+	return c.RunStrategy(strategy, uint64(seed), task)
 }
 
 // checker is one for a text of the module: mutants that wait for ever end after some times the original's steps. The
-// model is that of PTX, since hardware orders what follows a relaxed poll.
+// model is that of PTX: what hardware orders are notes.
 func (s *subject) checker() (*check.Checker, error) {
+	steps := 0
+	if s.steps > 0 {
+		steps = 12*s.steps + 4096
+	}
 	return check.New(check.Config{
-		Ranks: s.world, Major: s.major, SMs: s.sms, Steps: 3*s.steps + 4096, Model: check.ModelPTX,
+		Ranks: s.world, Major: s.major, SMs: s.sms, Steps: steps, Model: check.ModelPTX, Processes: true,
 	})
 }
 
-// try runs the original, which must be free of findings. It notes what is not modeled.
+// try runs the original, which must be free of findings but for notes. It notes what is not modeled.
 func (s *subject) try() error {
-	c, err := check.New(check.Config{Ranks: s.world, Major: s.major, SMs: s.sms})
+	c, err := s.checker()
 	if err != nil {
 		return err
 	}
 	r, err := s.attempt(c, "", s.text, 0)
+	mistake := slices.IndexFunc(r.Findings, func(f check.Finding) bool { return !f.Note })
 	switch {
 	case err != nil && (strings.Contains(err.Error(), "does not model") || strings.Contains(err.Error(), "no multicast")):
 		s.pending = err.Error()
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s, %s: %w", s.name, s.entry, err)
-	case len(r.Findings) > 0:
-		s.pending = fmt.Sprintf("the original has a finding: %v", r.Findings[0])
+	case mistake >= 0:
+		s.pending = fmt.Sprintf("the original has a finding: %v", r.Findings[mistake])
 		return nil
 	}
 	s.steps, s.pending = r.Steps, strings.Join(r.Incomplete, "; ")
 	return nil
+}
+
+// isKnown reports whether the original has a note, too, under one of the schedules.
+func (s *subject) isKnown(note *check.Finding) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.learn()
+	return slices.ContainsFunc(s.notes, func(f check.Finding) bool { return same(&f, note) })
+}
+
+// failsUnder reports whether the original does not end under a schedule: threads that poll by compare-and-swap never
+// wait, so that others come last for ever where priorities say so.
+func (s *subject) failsUnder(seed int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.learn()
+	return s.fails[seed]
+}
+
+// learn runs the original under all schedules, once.
+func (s *subject) learn() {
+	if s.known {
+		return
+	}
+	s.known, s.fails = true, map[int]bool{}
+	c, err := s.checker()
+	if err != nil {
+		return
+	}
+	for seed := range strategies {
+		r, err := s.attempt(c, "", s.text, seed)
+		s.notes = append(s.notes, r.Findings...)
+		s.fails[seed] = err != nil
+	}
 }
 
 // reaches reports whether a run of the original gets to the line of a mistake, in the threads that it concerns.

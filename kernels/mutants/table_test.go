@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -32,19 +33,31 @@ func made(counts map[verdict]int) (n int) {
 	return n
 }
 
-// columns are the verdicts that have one.
-var columns = []verdict{killed, otherCause, wrongResult, survived, incomplete, refused, unreached}
+// columns are the verdicts that may have one.
+var columns = []verdict{
+	killed, byResult, noted, equivalent, missed, otherCause, wrongResult, incomplete, refused, unreached,
+}
+
+// used are the columns that are not empty.
+func (t *tally) used() (some []verdict) {
+	for _, v := range columns {
+		if slices.ContainsFunc(t.rows, func(row string) bool { return t.counts[row][v] > 0 }) {
+			some = append(some, v)
+		}
+	}
+	return some
+}
 
 func (t *tally) markdown(first string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %s | made |", first)
-	for _, v := range columns {
+	for _, v := range t.used() {
 		fmt.Fprintf(&b, " %s |", v)
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---:|", len(columns)+1) + "\n")
+	b.WriteString("\n|---|" + strings.Repeat("---:|", len(t.used())+1) + "\n")
 	for _, row := range t.rows {
 		fmt.Fprintf(&b, "| %s | %d |", row, made(t.counts[row]))
-		for _, v := range columns {
+		for _, v := range t.used() {
 			if n := t.counts[row][v]; n > 0 {
 				fmt.Fprintf(&b, " %d |", n)
 			} else {
@@ -72,14 +85,12 @@ func page(results []result, explanations []*explanation, pending []*subject) str
 		total[r.verdict]++
 	}
 	var b strings.Builder
-	n, equivalent := made(total), 0
-	for _, e := range explanations {
-		if e.Verdict == survived && !e.Missed {
-			equivalent += len(e.found)
-		}
-	}
-	fmt.Fprintf(&b, introduction, n, total[killed], percent(total[killed], n), total[otherCause], total[wrongResult],
-		total[survived], equivalent, total[incomplete], percent(total[killed], n-equivalent))
+	n, by := made(total), total[killed]+total[byResult]
+	mistakes := n - total[equivalent]
+	fmt.Fprintf(&b, introduction, n, total[killed], total[byResult], total[noted], total[equivalent],
+		total[missed]+total[otherCause]+total[wrongResult]+total[incomplete],
+		by, mistakes-total[noted], percent(by, mistakes-total[noted]),
+		by+total[noted], mistakes, percent(by+total[noted], mistakes), pairShare, productShare)
 	b.WriteString("\n## By class\n\n" + byClass.markdown("class"))
 	b.WriteString("\n## By kernel\n\n" + byKernel.markdown("kernel"))
 	b.WriteString("\n## What is not killed with the right cause\n\n" +
@@ -87,11 +98,7 @@ func page(results []result, explanations []*explanation, pending []*subject) str
 		"|---|---|---:|---|---|---|\n")
 	for _, e := range explanations {
 		if len(e.found) > 0 {
-			word := string(e.Verdict)
-			if e.Verdict == survived {
-				word = map[bool]string{false: "equivalent", true: "missed"}[e.Missed]
-			}
-			fmt.Fprintf(&b, "| %s | %s | %d | %s | `%s` | %s |\n", word, e.Class, len(e.found), kernelsIn(e.found),
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | `%s` | %s |\n", e.found[0].verdict, e.Class, len(e.found), kernelsIn(e.found),
 				cell(e.found[0].Was), e.Why)
 		}
 	}
@@ -137,17 +144,29 @@ func kernelsIn(list []result) string {
 const introduction = `# What gpurun check finds of planted mistakes
 
 Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization, one at a time, in the PTX of the
-kernels that ship and of the examples. The race checker then runs each mutant under up to 4 random schedules, by what PTX
-promises (--model ptx). This page is written by
+kernels that ship and of the examples. The race checker then runs each mutant under up to 6 schedules, of the strategies
+random, late, pct and bounded. This page is written by
 
-    GPURUN_MUTANTS=all go test -timeout 30m ./kernels/mutants -update
+    GPURUN_MUTANTS=all go test -timeout 40m ./kernels/mutants -update
 
-Calls get to %d mistakes. Of these %d (%s) are killed: a finding has the right cause and names the lines or the
-commands that took part. %d have a finding that does not say what the mistake is. %d only give a wrong result, or a
-wait without an end. %d survive, of which %d are equivalent: the table below says why. %d need what the checker does
-not model. Without the equivalent ones, %s are killed. Of fused products, one mutant in 40 is run.
+Calls get to %d mistakes. Of these %d have a finding with the right cause that names the lines or the commands that took
+part, %d a wrong result where none else can be, and %d a note: PTX forbids them, and current GPUs do not show them. %d are
+equivalent: other orders of the kernel make them harmless. %d are missed. The table at the end says why.
+
+| model | killed | mistakes | share |
+|---|---:|---:|---:|
+| hardware: mistakes are the mutants that are not equivalent and have no mere note | %d | %d | %s |
+| ptx: mistakes are the mutants that are not equivalent | %d | %d | %s |
+
+Of kernels for two ranks alone, one mutant in %d is run, and of fused products one in %d.
 
 - made: the mutants whose line some call gets to. Of the others, most are in code that runs when a wait has timed out.
+- killed: by a finding of a kind and a cause that the class expects, under the model of the hardware. A deadlock names
+  the wait, its word and who has written it.
+- by result: a wrong result with rank, call and element, in classes about packets and mailboxes, counts of calls and
+  resets. Packets are read and written by strong accesses alone, which do not race, and no other word says when one has
+  come.
+- note: such a finding under --model ptx alone.
 - other cause: a finding, but not of the cause or the line that the class demands.
 - result only: a wrong result, a time-out of the kernel's own, or a wait without an end. No lines are named.
 `

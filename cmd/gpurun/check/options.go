@@ -98,8 +98,8 @@ func (o *Options) Add(f *pflag.FlagSet) {
 		"promises; what ptx alone forbids is a note")
 	f.IntVar(&o.Resident, "resident", 0, "`number` of blocks of a grid that run at once; the others begin when blocks "+
 		"end (default: all)")
-	f.IntVar(&o.Blocks, "max-blocks", 2, fmt.Sprintf("limit every grid to this number of `blocks` (default of products %d)",
-		blocksOfProducts))
+	f.IntVar(&o.Blocks, "max-blocks", 2, fmt.Sprintf(
+		"limit every grid to this number of `blocks` (default of products %d)", blocksOfProducts))
 	f.StringVar(&o.arch, "sim-arch", "", "comma-separated compute `capabilities` of the devices: "+
 		strings.Join(settings.SimArches(), ", ")+" (default 10.0, and of products 8.0,9.0)")
 	f.StringVar(&o.algo, "algo", "",

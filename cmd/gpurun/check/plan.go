@@ -22,6 +22,7 @@ type Plan struct {
 	options      *Options
 	cases        []plannedCase
 	schedules    int // of each case
+	programs     *engine.Programs
 	suppressions *suppressions
 }
 
@@ -59,7 +60,7 @@ type request struct {
 // NewPlan finds out what is to be checked: the words are collectives, products, kernel files, or nothing, which is
 // everything.
 func NewPlan(ctx context.Context, o *Options, words []string, notify func(string)) (*Plan, error) {
-	p := &Plan{options: o, schedules: cmp.Or(o.Schedules, usualSchedules)}
+	p := &Plan{options: o, programs: engine.NewPrograms(), schedules: cmp.Or(o.Schedules, usualSchedules)}
 	var err error
 	if p.suppressions, err = readSuppressions(o.Suppressions); err != nil {
 		return nil, err

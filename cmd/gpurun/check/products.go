@@ -89,7 +89,9 @@ func (p *Plan) archesOf(a *matmul.Algorithm, d collective.DType) (kept []arch) {
 }
 
 // addProductCase adds a case, or returns why the algorithm cannot do it.
-func (p *Plan) addProductCase(what *matmul.Operation, a *matmul.Algorithm, d collective.DType, on arch, world int) error {
+func (p *Plan) addProductCase(what *matmul.Operation, a *matmul.Algorithm, d collective.DType, on arch,
+	world int,
+) error {
 	o := p.options
 	k := &checktask.Products{Operation: what, Algorithm: a, Launches: o.Launches, MaxBlocks: o.Blocks, Seed: o.Seed}
 	if !o.changed("max-blocks") {
@@ -102,7 +104,8 @@ func (p *Plan) addProductCase(what *matmul.Operation, a *matmul.Algorithm, d col
 		return fmt.Errorf("%s %s has no kernel of %s for devices of compute capability %v", what.Name, a.Name, d.Name, on)
 	}
 	if on.sm() == 90 && k.MaxBlocks < 2 {
-		return fmt.Errorf("--max-blocks: products on compute capability %v run in clusters of 2 blocks; give at least 2", on)
+		return fmt.Errorf("--max-blocks: products on compute capability %v run in clusters of 2 blocks; give at least 2",
+			on)
 	}
 	var refused error
 	for _, problem := range o.Products.problems() {

@@ -45,7 +45,9 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 		}
 		e.ShrinkRuns = max(0, min(e.Schedules+fewestShrinkRuns, m.shrinkLeft))
 		begun := time.Now()
-		found, err := explore(ctx, v.config(), e, v.task)
+		cfg := v.config()
+		cfg.Programs = p.programs
+		found, err := explore(ctx, cfg, e, v.task)
 		if err != nil {
 			return err
 		}

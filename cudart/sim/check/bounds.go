@@ -146,7 +146,8 @@ func (m *memory) nearest(addr uint64) string {
 func (o *observer) checkBounds(at exec.Place, a *exec.ObservedAccess) {
 	m, bytes := &o.run.memory, a.Bytes*uint64(a.Elements)
 	low, high := spread(a)
-	if high>>exec.RegionShift < exec.FirstRegion || m.isValid(low, high+bytes-low, a.Kind == exec.Reads) { // all lanes at once, as a rule
+	// All lanes at once, as a rule.
+	if high>>exec.RegionShift < exec.FirstRegion || m.isValid(low, high+bytes-low, a.Kind == exec.Reads) {
 		return
 	}
 	for lane, addr := range a.Addresses {

@@ -25,21 +25,19 @@ type Config struct {
 	// Processes gives memory the life that it has where each rank is a process: an allocation begins with undefined
 	// contents, which it is a mistake to read, and ends with the task of its rank.
 	Processes bool
+	// Programs are kernels that checkers share; nil: the checker has its own.
+	Programs *Programs
 
 	timeline  *timeline // of Checker.Timeline
 	diagnoses bool      // of Checker.diagnose
 }
 
-// Checker runs tasks. It keeps the kernels that it has compiled. It is safe for concurrent use.
+// Checker runs tasks. It is safe for concurrent use.
 type Checker struct {
 	cfg Config
 
-	mu       sync.Mutex
-	programs map[source]*exec.Program
+	kept sync.Map // of Rank.Keep
 }
-
-// source is PTX text and the name by which messages call it.
-type source struct{ name, text string }
 
 // New makes a checker.
 func New(cfg Config) (*Checker, error) {
@@ -47,7 +45,10 @@ func New(cfg Config) (*Checker, error) {
 		return nil, fmt.Errorf("%d ranks cannot run anything; give at least 1", cfg.Ranks)
 	}
 	cfg.SMs, cfg.Steps, cfg.Major = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<22), cmp.Or(cfg.Major, 10)
-	return &Checker{cfg: cfg, programs: map[source]*exec.Program{}}, nil
+	if cfg.Programs == nil {
+		cfg.Programs = NewPrograms()
+	}
+	return &Checker{cfg: cfg}, nil
 }
 
 // Run runs task once for each rank under the random schedule of a seed. The error joins those of the tasks; the report

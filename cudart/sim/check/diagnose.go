@@ -84,6 +84,9 @@ func (r *run) diagnosed() []Finding {
 		out := Finding{Kind: Race, Sides: []Access{access(f.First), access(f.Second)}, Bytes: f.Second.Op.Bytes}
 		out.Where = r.where(f.Memory, f.Address)
 		d := f.Diagnosis
+		if d == nil { // of lanes: the finding says what is missing
+			continue
+		}
 		var release, acquire Access
 		if d.Missing != race.Nothing {
 			release, acquire = access(d.Edge.Release), access(d.Edge.Acquire)

@@ -39,12 +39,12 @@ func TestDiagnosis(t *testing.T) {
 			}, true, "st.relaxed orders nothing: use st.release.sys",
 		},
 		"the sender signals soon": {
-			map[string]string{"SENDER_BARRIER": ""},
+			map[string]string{"SENDER_BARRIER": warpBarrier},
 			false,
 			"bar.sync is missing between PTX line 20 (write) and the flag's write at PTX line 24",
 		},
 		"the receiver reads soon": {
-			map[string]string{"RECEIVER_BARRIER": ""},
+			map[string]string{"RECEIVER_BARRIER": warpBarrier},
 			false,
 			"bar.sync is missing between the flag's read at PTX line 30 and PTX line 37 (read)",
 		},

@@ -4,6 +4,7 @@
 // The files:
 //
 //	checker, rank      the entry: a task for each rank, run once for each seed
+//	keep               what runs keep for one another
 //	explore*, shrink   many schedules of one task, and what they found together
 //	behaviour          what tells schedules apart
 //	strategy*          ways to choose a schedule: random, PCT, late, bounded preemption, and one that is replayed
@@ -12,6 +13,7 @@
 //	schedule, host     who runs next; the host code of a rank is a coroutine
 //	actor, kernel      what is chosen: hosts, streams, and the warps of kernels
 //	device, module     cudart.Device on one address space for all ranks
+//	programs           compiled kernels, which checkers share
 //	stream, command    queues of work: copies and fills
 //	event, value       marks of streams; WriteValue and WaitValue
 //	capture, graph     recorded work, and its replays
@@ -94,7 +96,7 @@
 //     vectors
 //   - the reading of a tensor map by the copies that name it
 //   - the scopes of mbarrier instructions
-//   - races between lanes of a warp, and the other limits of package race
+//   - what the limits of package race leave out
 //   - whether a schedule could be worse: unless the strategy is Exhaustive, schedules are sampled, and a clean report
 //     is no proof
 package check

@@ -1,13 +1,11 @@
 package check
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/exec"
-	"gpurun/cudart/sim/ptx"
 )
 
 // module is loaded PTX with its variables in memory of the rank.
@@ -19,33 +17,11 @@ type module struct {
 	unloaded bool
 }
 
-// program parses text, unless an earlier run has, so that the ranks and runs have the same code.
-func (c *Checker) program(name string, text []byte) (*exec.Program, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key := source{name, string(text)}
-	if p, ok := c.programs[key]; ok {
-		return p, nil
-	}
-	m, err := ptx.Parse(name, text)
-	if err != nil {
-		return nil, err
-	}
-	if reason := cmp.Or(exec.CheckVersion(m), exec.CheckTarget(m)); reason != "" {
-		return nil, errors.New(reason)
-	}
-	p, err := exec.LoadObserved(m)
-	if err == nil {
-		c.programs[key] = p
-	}
-	return p, err
-}
-
 func (d *device) LoadModule(name string, text []byte) (cudart.Module, error) {
 	if d.fault != nil {
 		return nil, d.fault
 	}
-	p, err := d.run.checker.program(name, text)
+	p, err := d.run.checker.cfg.Programs.load(name, text)
 	if err != nil {
 		return nil, failure("loading PTX", cudart.ErrInvalidPTX, "%v", err)
 	}

@@ -104,7 +104,9 @@ func (o *observer) ReleaseCluster(cluster int, waiting []exec.Place) {
 
 // PassCluster implements exec.LaunchObserver.
 func (o *observer) PassCluster(at exec.Place) {
-	o.run.detector.After(o.warp(at.Block, at.Warp), o.clusterBarrier(at.Cluster).last)
+	t := o.warp(at.Block, at.Warp)
+	o.run.detector.After(t, o.clusterBarrier(at.Cluster).last)
+	o.run.detector.SyncWarp(t, 1<<32-1, true)
 }
 
 func (o *observer) clusterBarrier(cluster int) *clusterBarrier {

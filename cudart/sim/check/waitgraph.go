@@ -75,6 +75,8 @@ func (g *waitGraph) addWarps(l *watchedGrid) {
 			at.For = fmt.Sprintf("other lanes of its warp; it has lanes %#x", w.Lanes)
 		case exec.ForBlocks:
 			at.For = "the other blocks of its cluster, or the kernel before it"
+		case exec.ForGroup:
+			at.For = "the other warps of its warpgroup"
 		case exec.Polling:
 			g.addWords(d, at)
 			continue
@@ -161,7 +163,7 @@ func (g *waitGraph) endersOf(w *Wait) []int {
 		may = func(o *Wait) bool {
 			return o.launch == w.launch && o.Block == w.Block && o.Warp == w.Warp && o.lanes != w.lanes
 		}
-	case w.shared:
+	case w.shared, w.state == exec.ForGroup:
 		may = func(o *Wait) bool {
 			return o.launch == w.launch && o.Block == w.Block && (o.Warp != w.Warp || o.lanes != w.lanes)
 		}

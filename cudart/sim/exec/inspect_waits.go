@@ -24,6 +24,7 @@ const (
 	AtBarrier                  // of the block
 	ForLanes                   // for other lanes of the warp, at a .sync instruction
 	ForBlocks                  // for other blocks of the cluster at its barrier, or for the kernel before this one
+	ForGroup                   // for other warps of the warpgroup, which have to issue the same wgmma
 )
 
 // Waits describes all lanes of the blocks that are resident. The caller calls it between two turns.
@@ -46,6 +47,10 @@ func (g *Grid) Waits() []Wait {
 func (w *warp) waits(s *path) Wait {
 	at := Wait{Place: Place{Block: w.block.index, Warp: w.index, Site: Site{w.grid.kernel, s.pc}, warp: w}, Lanes: s.mask}
 	switch {
+	case s.state == atBarrier && s.barrier == clusterBarrierID:
+		at.State = ForBlocks
+	case s.state == atBarrier && s.barrier >= warpgroupBarrierID:
+		at.State = ForGroup
 	case s.state == atBarrier:
 		bar := &w.block.barriers[s.barrier]
 		at.State, at.Barrier, at.Arrived, at.Wanted = AtBarrier, int(s.barrier), bar.arrived, bar.want

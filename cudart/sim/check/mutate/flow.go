@@ -72,7 +72,7 @@ func (c *code) polls() (all []poll) {
 	done := map[*ptx.Inst]bool{}
 	for i := range c.body {
 		in := &c.body[i]
-		if done[in] || !memory(in) || !strong(in) || len(defines(in)) == 0 || len(in.Args) < 2 || c.timeout(in) {
+		if done[in] || !memory(in) || !strong(in) || len(defines(in)) == 0 || len(in.Args) < 2 || c.timeout(in) != nil {
 			continue
 		}
 		p := c.poll(i)
@@ -96,7 +96,7 @@ func (c *code) poll(load int) (p poll) {
 	known := c.derived(defines(in))
 	for _, i := range cycle {
 		other := &c.body[i]
-		if other.Op != "ld" || !strong(other) || c.timeout(other) {
+		if other.Op != "ld" || !strong(other) || c.timeout(other) != nil {
 			continue
 		}
 		// An atomic operation in a loop that polls with a load reports that the time is over.
@@ -116,12 +116,16 @@ func (c *code) poll(load int) (p poll) {
 	return p
 }
 
-// timeout reports whether a load reads the word by which threads tell one another that the time is over: an atomic
-// operation, which polls for nothing, sets it.
-func (c *code) timeout(load *ptx.Inst) bool {
-	return load.Op == "ld" && slices.ContainsFunc(c.body, func(in ptx.Inst) bool {
-		return in.Op == "atom" && has(&in, "cas") && sameAddress(in.Args[1], load.Args[1])
-	})
+// timeout is the instruction that sets the word which a load reads, where it is the one by which threads tell one
+// another that the time is over: an atomic operation, which polls for nothing. It is nil for other loads.
+func (c *code) timeout(load *ptx.Inst) *ptx.Inst {
+	for i := range c.body {
+		in := &c.body[i]
+		if load.Op == "ld" && in.Op == "atom" && has(in, "cas") && sameAddress(in.Args[1], load.Args[1]) {
+			return in
+		}
+	}
+	return nil
 }
 
 // cycle is the shortest way from an instruction to itself on which some registers keep their values; nil if there is

@@ -29,6 +29,8 @@ type Class string
 const (
 	WaitSkipped      Class = "wait skipped"
 	PeerMissed       Class = "wait skipped by one thread"
+	PacketSkipped    Class = "wait for a packet skipped"
+	PacketMissed     Class = "wait for a packet skipped by one thread"
 	WrongPeer        Class = "wrong peer's flag"
 	BarrierRemoved   Class = "block's barrier removed"
 	EpochStuck       Class = "epoch stuck"
@@ -69,6 +71,7 @@ type Mutant struct {
 
 	edits map[int]string
 	trap  string // by the threads that the mistake concerns
+	needs int    // the line that a run has to get to; 0: that of the mistake
 }
 
 // String says what was changed.
@@ -85,10 +88,11 @@ func (m *Mutant) Text(original []byte) []byte {
 	return []byte(strings.Join(lines, "\n"))
 }
 
-// Trap is the module with a trap in front of the line of the mistake, which tells whether a run gets there.
+// Trap is the module with a trap in front of the line that the mistake needs, which tells whether a run gets there.
 func (m *Mutant) Trap(original []byte) []byte {
 	lines := strings.Split(string(original), "\n")
-	lines[m.Line-1] = cmp.Or(m.trap, "trap; ") + lines[m.Line-1]
+	line := cmp.Or(m.needs, m.Line)
+	lines[line-1] = cmp.Or(m.trap, "trap; ") + lines[line-1]
 	return []byte(strings.Join(lines, "\n"))
 }
 

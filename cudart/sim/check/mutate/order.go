@@ -10,8 +10,14 @@ func (c *code) orders() {
 		case in.Op == "fence" || in.Op == "membar":
 			c.fence(in)
 		case memory(in) && strong(in):
+			first := len(c.mutants)
 			c.weaken(in)
 			c.narrow(in)
+			if set := c.timeout(in); set != nil { // before it is written, the word orders nothing
+				for _, m := range c.mutants[first:] {
+					m.needs = set.Line
+				}
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package mutate
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gpurun/cudart/sim/ptx"
 )
@@ -17,8 +18,12 @@ func (c *code) waits() {
 				first = append(first, edit{t, c.pass(t)})
 			}
 		}
-		c.plant(WaitSkipped, skipped...)
-		c.plantByThread(PeerMissed, func(thread int) (all []edit) {
+		all, one := WaitSkipped, PeerMissed
+		if c.readsPacket(p) {
+			all, one = PacketSkipped, PacketMissed
+		}
+		c.plant(all, skipped...)
+		c.plantByThread(one, func(thread int) (all []edit) {
 			for _, t := range p.tests {
 				all = append(all, edit{t, t.Text + "; " + byThread(thread, c.pass(t))})
 			}
@@ -32,6 +37,12 @@ func (c *code) waits() {
 			c.plantByThread(WrongPeer, func(thread int) []edit { return []edit{c.wrongPeer(in, thread)} })
 		}
 	}
+}
+
+// readsPacket reports whether a poll reads data along with its flag, as more than four bytes show.
+func (c *code) readsPacket(p poll) bool {
+	in := p.loads[0]
+	return has(in, "v2", "v4") || c.bytes(in) == 8 && !strings.HasPrefix(in.Op, "atom")
 }
 
 // pass stands in place of a test that lets the poll end.
