@@ -34,7 +34,8 @@ func TestPlainRunsMissMistakes(t *testing.T) {
 	var found []string
 	for _, m := range zoo.Mistakes() {
 		file := filepath.Join(repository, "kernels", "examples", "zoo", m.Name+".toml")
-		out, err := exec.Command(gpurun, "kernel", file, "--nproc-per-node", "2", "--device", "sim", "-T", "5s").CombinedOutput()
+		args := []string{"kernel", file, "--nproc-per-node", "2", "--device", "sim", "-T", "5s"}
+		out, err := exec.Command(gpurun, args...).CombinedOutput()
 		if err == nil {
 			continue
 		}

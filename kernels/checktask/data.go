@@ -133,8 +133,8 @@ func (d *data) compare() error {
 	return nil
 }
 
-// determined reports whether the outputs must be the same bits under all schedules: our own algorithms add ranks in their
-// order, and a kernel file says whether it does.
+// determined reports whether the outputs must be the same bits under all schedules: our own algorithms add ranks in
+// their order, and a kernel file says whether it does.
 func (d *data) determined() bool {
 	return d.Algorithm.File == "" || d.Algorithm.Ordered || !d.Shape.Reduces
 }

@@ -35,6 +35,7 @@ import (
 	"gpurun/cmd/gpurun/suggest"
 	engine "gpurun/cudart/sim/check"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 )
 
 // Options are the flags.
@@ -69,12 +70,25 @@ const (
 	mostMinutes   = 31 * 24 * 60
 )
 
-// fewSchedules is how many schedules a case has when everything is checked, and usualSchedules when one collective is:
-// so many that gpurun check allreduce takes less than a minute on two cores.
+// How many schedules a case has: the more, the fewer cases are asked for. The check of allreduce takes less than a
+// minute on two cores, that of a kernel of 30 lines about two seconds.
 const (
-	fewSchedules   = 4
-	usualSchedules = 24
+	fewSchedules        = 4  // everything
+	collectiveSchedules = 10 // all algorithms of a collective
+	usualSchedules      = 24 // chosen algorithms, or a kernel file
 )
+
+// usual is the number of schedules of each case, where the words name what is checked.
+func (o *Options) usual(words []string) int {
+	isWhole := func(word string) bool { return !kernelfile.IsPath(word) }
+	switch {
+	case len(words) == 0 && len(o.Algorithms) == 0:
+		return fewSchedules
+	case len(o.Algorithms) == 0 && slices.ContainsFunc(words, isWhole):
+		return collectiveSchedules
+	}
+	return usualSchedules
+}
 
 // The models.
 const hardwareModel, ptxModel = "hardware", "ptx"
@@ -89,7 +103,8 @@ func (o *Options) Add(f *pflag.FlagSet) {
 		"comma-separated `sizes` of calls: bytes of the larger of a rank's buffers")
 	f.IntVar(&o.Launches, "launches", 3, "`number` of calls of each size, one behind the other")
 	f.IntVar(&o.Schedules, "schedules", 0, fmt.Sprintf("`number` of schedules of each algorithm and number of ranks "+
-		"(default %d, and %d without a collective)", usualSchedules, fewSchedules))
+		"(default %d, %d for all algorithms of a collective, and %d without a collective)", usualSchedules,
+		collectiveSchedules, fewSchedules))
 	f.Float64Var(&o.minutes, "minutes", 0, "go on with further schedules for this `number` of minutes")
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+

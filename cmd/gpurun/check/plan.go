@@ -60,13 +60,12 @@ type request struct {
 // NewPlan finds out what is to be checked: the words are collectives, products, kernel files, or nothing, which is
 // everything.
 func NewPlan(ctx context.Context, o *Options, words []string, notify func(string)) (*Plan, error) {
-	p := &Plan{options: o, programs: engine.NewPrograms(), schedules: cmp.Or(o.Schedules, usualSchedules)}
+	p := &Plan{options: o, programs: engine.NewPrograms(), schedules: cmp.Or(o.Schedules, o.usual(words))}
 	var err error
 	if p.suppressions, err = readSuppressions(o.Suppressions); err != nil {
 		return nil, err
 	}
 	if len(words) == 0 && len(o.Algorithms) == 0 {
-		p.schedules = cmp.Or(o.Schedules, fewSchedules)
 		for _, c := range kernels.Collectives() {
 			if err := p.addOwn(c, nil); err != nil {
 				return nil, err

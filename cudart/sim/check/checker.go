@@ -81,7 +81,8 @@ func (c *Checker) run(s strategy, task func(*Rank) error) (*run, error) {
 // info describes the device of a rank.
 func (c *Checker) info(rank int) cudart.Info {
 	return cudart.Info{
-		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: c.cfg.Major, Minor: c.cfg.Minor, SMs: c.cfg.SMs,
+		Backend: "sim", Ordinal: rank, Name: fmt.Sprintf("device of rank %d", rank), Major: c.cfg.Major,
+		Minor: c.cfg.Minor, SMs: c.cfg.SMs,
 		TotalMemory: 1 << exec.RegionShift,
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"gpurun/cudart"
 )
 
-// A block that waits at the barrier of its cluster is part of a deadlock in which another block polls what nobody writes.
+// A block that waits at the barrier of its cluster is part of a deadlock in which another block polls what nobody
+// writes.
 func TestDeadlockBesideTheBarrierOfACluster(t *testing.T) {
 	const polls = `@!%first bra go;
 read:
@@ -27,7 +28,8 @@ go:
 	if at < 0 {
 		t.Fatalf("found %v, %v", found, err)
 	}
-	if text := found[at].String(); !strings.Contains(text, "the other blocks of its cluster") || !strings.Contains(text, ":40") {
-		t.Error(text)
+	told := found[at].String()
+	if !strings.Contains(told, "the other blocks of its cluster") || !strings.Contains(told, ":40") {
+		t.Error(told)
 	}
 }

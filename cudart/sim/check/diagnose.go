@@ -182,5 +182,7 @@ func (a Access) line() string {
 
 // noun is what an access does, as a noun.
 func (a Access) noun() string {
-	return [...]string{race.Read: "read", race.Write: "write", race.Update: "atomic operation", race.Fence: "fence"}[a.Kind]
+	return [...]string{
+		race.Read: "read", race.Write: "write", race.Update: "atomic operation", race.Fence: "fence",
+	}[a.Kind]
 }

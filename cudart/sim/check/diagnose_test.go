@@ -30,7 +30,8 @@ func TestDiagnosis(t *testing.T) {
 		},
 		"a fence before the flag": {
 			map[string]string{
-				"STORE": "st.relaxed.sys.global.u32", "SENDER_FENCE": "@%first fence.acq_rel.sys;", "LOAD": "ld.relaxed.sys.global.u32",
+				"STORE": "st.relaxed.sys.global.u32", "SENDER_FENCE": "@%first fence.acq_rel.sys;",
+				"LOAD": "ld.relaxed.sys.global.u32",
 			}, true, "ld.relaxed orders nothing: use ld.acquire.sys",
 		},
 		"a fence behind the poll": {

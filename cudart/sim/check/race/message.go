@@ -81,7 +81,8 @@ func publish(t *Thread, op *Operation, releases []*release, before *message) *me
 // supersedes reports whether the message has a later release of the same thread, with a scope that is no narrower.
 func (m *message) supersedes(r *release) bool {
 	return slices.ContainsFunc(m.releases, func(own *release) bool {
-		return own.by == r.by && (r.wished || !own.wished) && own.known.ordered.time >= r.known.ordered.time && own.op.Scope >= r.op.Scope
+		return own.by == r.by && (r.wished || !own.wished) && own.known.ordered.time >= r.known.ordered.time &&
+			own.op.Scope >= r.op.Scope
 	})
 }
 
