@@ -29,7 +29,7 @@ type verdict string
 // The verdicts, in the order of the table's columns.
 const (
 	killed      verdict = "killed"       // by a finding with the right cause that names the lines
-	byResult    verdict = "by result"    // by a wrong result with rank, call and element, in a class where none else can be
+	byResult    verdict = "by result"    // by a wrong result of a rank, in a class where nothing else can tell
 	noted       verdict = "note"         // by a finding of that kind which PTX alone forbids
 	otherCause  verdict = "other cause"  // by a finding that does not say what the mistake is
 	wrongResult verdict = "result only"  // by a wrong result or a wait without an end, alone
