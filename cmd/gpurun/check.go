@@ -37,10 +37,10 @@ const checkCommand = "check"
 func newCheckCommand(a *program.Invocation) *cobra.Command {
 	var o check.Options
 	cmd := &cobra.Command{
-		Use:               checkCommand + " [COLLECTIVE|PRODUCT|KERNEL FILE...]",
-		Short:             "Find races and deadlocks between GPUs, on a CPU",
-		Long:              checkLong,
-		Example:           checkExample,
+		Use:     checkCommand + " [COLLECTIVE|PRODUCT|KERNEL FILE...]",
+		Short:   "Find races and deadlocks between GPUs, on a CPU",
+		Long:    checkLong,
+		Example: checkExample,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return benchNames(), cobra.ShellCompDirectiveNoFileComp
 		},

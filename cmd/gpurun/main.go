@@ -33,7 +33,7 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	defer release()
 	lifeline, err := guard.OpenLifeline()
 	if lifeline != nil {
-		stderr = lifeline.Stderr
+		stderr = output.NewBoundedWriter(ctx, lifeline.Stderr).WithSIGPIPE()
 	}
 	stdout, stderr = boundedWriter(ctx, stdout), boundedWriter(ctx, stderr)
 	if err != nil {

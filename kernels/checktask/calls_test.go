@@ -53,6 +53,28 @@ func TestWrongResultIsAFinding(t *testing.T) {
 	}
 }
 
+// What a run has kept of right outputs does not hide the wrong ones of a later run.
+func TestLaterRunsAreCompared(t *testing.T) {
+	checker, err := check.New(check.Config{Ranks: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	right, wrong := oneshot(40, 7), oneshot(40, 7)
+	wrong.Source = func(module string) ([]byte, error) {
+		text, err := ptx.Source(module)
+		return bytes.ReplaceAll(text, []byte("add.rn.f32"), []byte("sub.rn.f32")), err
+	}
+	for i, c := range []*Calls{&right, &right, &wrong, &right, &wrong} {
+		r, err := checker.Run(1, c.Task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(r.Findings) > 0, c == &wrong; got != want {
+			t.Errorf("run %d: wrong results %t, want %t", i, got, want)
+		}
+	}
+}
+
 // The inputs of the calls differ, and so do those of the ranks: a call that repeats the result of the one before is
 // wrong.
 func TestInputsChange(t *testing.T) {

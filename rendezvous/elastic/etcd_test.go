@@ -130,8 +130,8 @@ func TestServerHandsOverWhenItLeavesWithEtcd(t *testing.T) {
 	}
 }
 
-// While etcd is gone, a round goes on, and a newcomer waits. Here etcd comes back without its store, so that the lease is
-// gone as well.
+// While etcd is gone, a round goes on, and a newcomer waits. Here etcd comes back without its store, so that the lease
+// is gone as well.
 func TestRoundGoesOnWithoutEtcd(t *testing.T) {
 	t.Parallel()
 	config, kill := etcdJob(t, 2, 3)

@@ -31,7 +31,8 @@ func TestServerNamesWhomItRefuses(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	for _, want := range []string{
-		"; refused: ", `job "other"`, "wrong token for this job", "it does not accept the certificate", "it does not speak TLS",
+		"; refused: ", `job "other"`, "wrong token for this job", "it does not accept the certificate",
+		"it does not speak TLS",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

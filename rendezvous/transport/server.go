@@ -27,7 +27,8 @@ const HandshakeTimeout = 10 * time.Second
 
 // NewServer returns a server with the project's limits, which asks for the token
 // on every call. With an empty token every client that the credentials admit may call.
-// The server notes whom it refuses. Local clients that are silent are not asked whether they are there, see clientKeepalive.
+// The server notes whom it refuses. Local clients that are silent are not asked whether they are there, see
+// clientKeepalive.
 func NewServer(creds credentials.TransportCredentials, token string, local bool, refused *Refusals) *grpc.Server {
 	alive := keepalive.ServerParameters{Time: keepaliveInterval, Timeout: keepaliveTimeout, MaxConnectionIdle: idleTimeout}
 	if local {

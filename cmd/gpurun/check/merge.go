@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"path/filepath"
@@ -22,7 +23,6 @@ type merge struct {
 	known      map[string]int // index in found
 	found      []merged
 	incomplete []string
-	saved      []saved
 	shrinkLeft int       // runs
 	stderr     io.Writer // for warnings
 }
@@ -97,39 +97,10 @@ func (m *merge) find(f engine.Found, c plannedCase, name string) (at int) {
 		m.found = append(m.found, merged{Found: f, request: c.command, planned: c, name: name})
 		return at
 	}
-	m.found[at].Count += f.Count
-	m.found[at].Schedules += f.Schedules
+	known := &m.found[at]
+	known.Count, known.Schedules, known.Alone = known.Count+f.Count, known.Schedules+f.Schedules, known.Alone+f.Alone
+	known.Because = cmp.Or(known.Because, f.Because)
 	return at
-}
-
-// report is what was found, without what is suppressed.
-func (m *merge) report() checkreport.Report {
-	r := m.result
-	places := make([]int, len(m.found)) // in the report's findings, or -1
-	for i, f := range m.found {
-		out := m.describe(f)
-		if reason, ok := m.plan.suppressions.match(&f.Finding); ok {
-			r.Suppressed = append(r.Suppressed, checkreport.Suppressed{Finding: out, Reason: reason})
-			places[i] = -1
-			continue
-		}
-		places[i] = len(r.Findings)
-		m.save(f, &out, len(r.Findings)+1)
-		r.Findings = append(r.Findings, out)
-	}
-	for i := range r.Cases {
-		var kept []int
-		for _, at := range r.Cases[i].Findings {
-			if places[at] >= 0 {
-				kept = append(kept, places[at])
-			}
-		}
-		r.Cases[i].Findings = kept
-	}
-	r.UnusedSuppressions = m.plan.suppressions.unused()
-	r.Incomplete = m.incomplete
-	r.Verdict, r.ExitCode = verdict(r)
-	return r
 }
 
 // verdict is what the findings amount to, and the exit code.
@@ -177,7 +148,7 @@ func (m *merge) describe(f merged) checkreport.Finding {
 	}
 	out.Text = strings.Split(strings.TrimSuffix(f.Finding.String(), "\n"), "\n")
 	if f.Schedule != nil {
-		out.Seed, out.Shrunk = f.Schedule.Seed, f.Shrunk
+		out.Seed, out.Schedule, out.Shrunk = f.Schedule.Seed, f.Number, f.Shrunk
 	}
 	return out
 }

@@ -9,6 +9,7 @@
 //	machine    compute capabilities of the devices
 //	run        one exploration after the other
 //	merge      findings of all cases, each once
+//	group      the same, by root causes
 //	suppress   the file of findings that are accepted
 //	replay     one schedule again
 //	litmus     litmus tests of the memory model, which need no algorithm

@@ -17,11 +17,11 @@ type ProductOptions struct {
 	M, N, K settings.Numbers
 }
 
-// The sizes by default: rows of less than a tile and of more, in even and in odd parts; columns of less than a tile
-// whose rows are no whole vectors, and of several tiles; slices of K of which the last is short. With four blocks, which
-// are two clusters, the last wave of tiles is shared (split-K).
+// The sizes by default are small, since each takes the time of whole tiles: rows in even and in odd parts, columns whose
+// rows are no whole vectors, two slices of K, of which the second is short. With four blocks, which are two clusters, the
+// clusters without a tile in the last wave share those of the others (split-K).
 const (
-	defaultM, defaultN, defaultK = "36,516", "41,304", "200"
+	defaultM, defaultN, defaultK = "12,36", "41", "72"
 	blocksOfProducts             = 4
 )
 

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/term"
 
+	"gpurun/cmd/gpurun/suggest"
 	engine "gpurun/cudart/sim/check"
 )
 
@@ -62,8 +63,11 @@ func (p *progress) of(number int, m *merge) func(engine.Coverage) {
 // line is the text of one moment.
 func (p *progress) line(name string, c engine.Coverage, now time.Time) string {
 	done := p.done + c.Schedules
-	text := fmt.Sprintf("gpurun: %s: %d of %d schedules, %d behaviours, %d of %d pairs in both orders", name, done,
-		p.total, c.Behaviours, c.BothOrders, c.Pairs)
+	text := fmt.Sprintf("gpurun: %s: %d of %d schedules, %s", name, done, p.total,
+		suggest.Count(c.Behaviours, "behaviour", "behaviours"))
+	if c.Pairs > 0 {
+		text += fmt.Sprintf(", %d of %d pairs in both orders", c.BothOrders, c.Pairs)
+	}
 	if done > 0 && done < p.total {
 		left := now.Sub(p.begun) * time.Duration(p.total-done) / time.Duration(done)
 		text += fmt.Sprintf(", %v left", left.Round(time.Second))

@@ -42,22 +42,9 @@ func ShowReplay(ctx context.Context, a *program.Invocation, o *Options, notify f
 	}
 	m := newMerge(p, a)
 	m.result.Seed = s.Seed
-	m.add(0, c, explored(report, s, err), 0)
+	report.Schedule = s
+	m.add(0, c, report.Explored(err), 0)
 	return errors.Join(m.drawTimeline(o.Timeline), o.conclude(a, m.report()))
-}
-
-// explored is the report of one schedule as that of an exploration.
-func explored(r *engine.Report, s *engine.Schedule, err error) *engine.Explored {
-	e := &engine.Explored{Incomplete: r.Incomplete, Err: err}
-	e.Schedules, e.Planned, e.Behaviours = 1, 1, 1
-	seen := map[string]bool{}
-	for _, f := range r.Findings {
-		if key := f.Key(); !seen[key] { // a schedule may show both orders
-			seen[key] = true
-			e.Findings = append(e.Findings, engine.Found{Finding: f, Schedules: 1, Schedule: s})
-		}
-	}
-	return e
 }
 
 // readReplay reads the file of --replay, and makes its calls.

@@ -37,27 +37,40 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 	for i, v := range variants {
 		e := engine.Exploration{
 			Strategies: p.options.Strategies, Seed: p.options.Seed + round,
-			ShrinkRuns: max(min(shrinkRuns, m.shrinkLeft), 0),
-			Schedules:  (p.schedules + len(variants) - 1 - i) / len(variants),
-			Progress:   progress.of(number, m),
+			Schedules: (p.schedules + len(variants) - 1 - i) / len(variants),
+			Progress:  progress.of(number, m), Stable: p.stable(), Diagnose: true,
 		}
 		if e.Schedules == 0 {
 			continue
 		}
+		e.ShrinkRuns = max(0, min(e.Schedules+fewestShrinkRuns, m.shrinkLeft))
 		begun := time.Now()
 		found, err := explore(ctx, v.config(), e, v.task)
 		if err != nil {
 			return err
 		}
-		m.shrinkLeft -= len(found.Findings) * e.ShrinkRuns
+		if len(found.Findings) > 0 {
+			m.shrinkLeft -= e.ShrinkRuns
+		}
 		m.add(number, v, found, time.Since(begun))
 		progress.done += found.Coverage.Schedules
 	}
 	return nil
 }
 
-// shrinkRuns bounds the runs that make the schedule of a finding shorter, and allShrinkRuns those of all findings.
-const shrinkRuns, allShrinkRuns = 48, 480
+// What makes schedules shorter runs about as often as the exploration, and this often in all.
+const fewestShrinkRuns, allShrinkRuns = 8, 240
+
+// stable is how many schedules that find nothing more end an exploration: none if somebody asked for schedules or time,
+// or accepts findings, behind which there may be others.
+func (p *Plan) stable() int {
+	const enough = 8
+	o := p.options
+	if o.Schedules > 0 || o.Duration() > 0 || o.Suppressions != "" {
+		return 0
+	}
+	return enough
+}
 
 // explore runs an exploration, until the context ends. What still runs then ends with the process.
 func explore(ctx context.Context, cfg engine.Config, e engine.Exploration, task func(*engine.Rank) error,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"reflect"
 
 	"gpurun/cmd/gpurun/checkreport"
 	"gpurun/cmd/gpurun/program"
@@ -24,25 +23,12 @@ func (m *merge) save(f merged, out *checkreport.Finding, number int) {
 		out.Replay = replayed
 		return
 	}
-	for _, known := range m.saved { // one schedule may show several findings
-		if known.Schedule.Trace == f.Schedule.Trace && reflect.DeepEqual(known.request, f.request) {
-			out.Replay = known.path
-			return
-		}
-	}
 	path := filepath.Join(folder, fmt.Sprintf("%s-%d.json", f.Kind, number))
 	if err := f.write(path); err != nil {
 		fmt.Fprintf(m.stderr, "gpurun: warning: %v\n", err)
 		return
 	}
-	m.saved = append(m.saved, saved{f, path})
 	out.Replay = path
-}
-
-// saved is a finding whose schedule has a file.
-type saved struct {
-	merged
-	path string
 }
 
 // write writes the schedule of a finding with what it runs.

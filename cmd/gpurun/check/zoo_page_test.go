@@ -133,8 +133,14 @@ func shortFinding(f engine.Finding) string {
 }
 
 // withoutNumbers leaves out which ranks, blocks and warps have raced first, where, and in which line of the PTX: that
-// changes with the scheduler and the compiler.
+// changes with the scheduler and the compiler. Lines of the sources stay.
 func withoutNumbers(text string) string {
-	text = regexp.MustCompile(`0x[0-9a-f]+|\b\d+\b|%\w+`).ReplaceAllString(text, "N")
+	numbers := regexp.MustCompile(`\.cuh?:\d+|0x[0-9a-f]+|\b\d+\b|%\w+`)
+	text = numbers.ReplaceAllStringFunc(text, func(number string) string {
+		if strings.HasPrefix(number, ".cu") {
+			return number
+		}
+		return "N"
+	})
 	return regexp.MustCompile(` +`).ReplaceAllString(text, " ")
 }

@@ -50,7 +50,7 @@ func TestMendedTwinsAreClean(t *testing.T) {
 		t.Run(m.Name, func(t *testing.T) {
 			e := engine.Exploration{Schedules: 4, Seed: 1}
 			if exhaustive() {
-				e.Schedules = 16
+				e.Schedules = 6
 			}
 			for _, c := range zooCases(t, m.Name+".mended", zooFindings[m.Name].resident) {
 				explored, err := engine.Explore(c.config(), e, c.calls.Task)
@@ -68,7 +68,8 @@ func TestMendedTwinsAreClean(t *testing.T) {
 	}
 }
 
-// findZoo finds a mistake among each number of ranks, and returns what the first one shows.
+// findZoo finds a mistake among each number of ranks, and returns what the first one shows: it has the accesses in the
+// order of the table. With more ranks, races may be seen in the other order alone.
 func findZoo(t *testing.T, name string, want zooFinding) engine.Finding {
 	byRanks := map[int][]plannedCase{}
 	var worlds []int
@@ -80,7 +81,7 @@ func findZoo(t *testing.T, name string, want zooFinding) engine.Finding {
 	}
 	var first engine.Finding
 	for i, world := range worlds {
-		if f := findAmong(t, byRanks[world], want); i == 0 {
+		if f := findAmong(t, byRanks[world], want, i > 0); i == 0 {
 			first = f
 		}
 	}
@@ -88,7 +89,7 @@ func findZoo(t *testing.T, name string, want zooFinding) engine.Finding {
 }
 
 // findAmong runs schedules of some cases until one shows what is to be found.
-func findAmong(t *testing.T, cases []plannedCase, want zooFinding) engine.Finding {
+func findAmong(t *testing.T, cases []plannedCase, want zooFinding, anyOrder bool) engine.Finding {
 	const most = 16 // rounds of a schedule of each strategy
 	var seen strings.Builder
 	for round := range uint64(most) {
@@ -99,7 +100,7 @@ func findAmong(t *testing.T, cases []plannedCase, want zooFinding) engine.Findin
 				t.Fatal(err)
 			}
 			for _, f := range explored.Findings {
-				if want.is(t, f.Finding) {
+				if want.is(t, f.Finding) || anyOrder && want.is(t, reversed(f.Finding)) {
 					return f.Finding
 				}
 				fmt.Fprintf(&seen, "%s(%s)\n", f, f.Cause)
@@ -168,6 +169,15 @@ func (z zooFinding) is(t *testing.T, f engine.Finding) bool {
 	}
 	return f.Flag != nil && strings.Contains(zooLine(t, f.Flag[0]), z.flag[0]) &&
 		strings.Contains(zooLine(t, f.Flag[1]), z.flag[1])
+}
+
+// reversed is a race in the other order. Other findings stay as they are.
+func reversed(f engine.Finding) engine.Finding {
+	if f.Kind == engine.Race {
+		f.Sides = slices.Clone(f.Sides)
+		slices.Reverse(f.Sides)
+	}
+	return f
 }
 
 // zooLine is the line of the source of a side, or the command.

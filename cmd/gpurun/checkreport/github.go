@@ -7,9 +7,9 @@ import (
 	"gpurun/worker/result/ci"
 )
 
-// Annotate writes a workflow command of GitHub Actions for each finding, which shows it at its line.
+// Annotate writes a workflow command of GitHub Actions for each cause, which shows it at its line.
 func Annotate(w io.Writer, r Report) error {
-	for _, f := range r.Findings {
+	for _, f := range r.causes() {
 		var file string
 		var line int
 		if main := f.mainSide(); main >= 0 {

@@ -4,7 +4,7 @@
 // The files:
 //
 //	report     what was found; its JSON is documented in docs/check.md
-//	text       for people
+//	text*      for people: a row for each algorithm, and the findings by their causes
 //	sarif      SARIF 2.1.0, for code scanning
 //	junit      JUnit XML, a case for each algorithm and number of ranks
 //	github     annotations of GitHub Actions
@@ -39,7 +39,7 @@ type Report struct {
 	Seed     uint64   `json:"seed"`
 	Cases    []Case   `json:"cases"`
 	// Findings has each once, whatever cases have it. Those of Suppressed are not among them.
-	Findings   []Finding    `json:"findings"`
+	Findings   []Finding    `json:"findings"` // a cause, its pairs, its consequences, and so on
 	Suppressed []Suppressed `json:"suppressed"`
 	// UnusedSuppressions are those that matched nothing.
 	UnusedSuppressions []string `json:"unused_suppressions"`
@@ -105,6 +105,12 @@ type Finding struct {
 	Schedules int    `json:"schedules"`
 	Case      string `json:"case"` // the first that has it
 	Seed      uint64 `json:"seed,string"`
+	Schedule  int    `json:"schedule"` // of that seed, from 1 on: the first of the case that shows it
+	// Group is the place in the report's findings of the one that explains this one, or its own. Role is what this one is
+	// in its group: cause, pair (other lines for the same cause) or consequence. Same is what pairs have in common.
+	Group int    `json:"group"`
+	Role  string `json:"role"`
+	Same  string `json:"same"`
 	// Replay is the file with the schedule, or "".
 	Replay string `json:"replay"`
 	// Decisions is how many the schedule of Replay has, and Shrunk how many it had before; 0: it was not shrunk.
@@ -112,6 +118,23 @@ type Finding struct {
 	Shrunk    int `json:"shrunk_from"`
 	// Text is the finding for people, in lines.
 	Text []string `json:"text"`
+}
+
+// The roles of findings in their group.
+const (
+	Cause       = "cause"
+	Pair        = "pair"
+	Consequence = "consequence"
+)
+
+// causes are the findings that others follow from.
+func (r Report) causes() (all []Finding) {
+	for _, f := range r.Findings {
+		if f.Role == Cause {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // Rule names what a finding is an example of: its kind and cause, as a word.

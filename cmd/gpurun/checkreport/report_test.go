@@ -18,11 +18,13 @@ func sample() Report {
 	read := Side{Kernel: "ping", Action: "reads", Instruction: "ld.global.u32 %r1, [%rd1]", Module: "ping.ptx", Line: 34}
 	race := Finding{
 		Kind: "race", Cause: "a scope is too narrow", Sides: []Side{write, read}, Flag: []Side{write, read},
-		Advice: "use .sys", Text: []string{"RACE  read after write", "  use .sys"}, Schedules: 1, Case: "a b, 2 ranks",
+		Advice: "use .sys", Text: []string{"RACE  read after write", "  use .sys"}, Schedules: 1,
+		Case: "a b, 2 ranks", Role: Cause,
+		Replay: "race-1.json", Schedule: 3,
 	}
 	wrong := Finding{
 		Kind: "wrong-result", Cause: "the result of a call is wrong", Sides: []Side{{Rank: 1, Command: "call 1"}},
-		Text: []string{"WRONG RESULT"},
+		Text: []string{"WRONG RESULT  rank 1's output"}, Role: Consequence, Schedules: 5,
 	}
 	note := race
 	note.Note = true
@@ -170,6 +172,9 @@ func TestJSONHasNoNull(t *testing.T) {
 // The table has a row for each algorithm, and long lists are cut.
 func TestText(t *testing.T) {
 	r := sample()
+	pair := r.Findings[0]
+	pair.Role, pair.Same, pair.Replay = Pair, "flag", ""
+	r.Findings = append(r.Findings, pair)
 	r.Incomplete = []string{"a: 1", "a: 2", "a: 3", "a: 4", "a: 5", "b: 1"}
 	var out bytes.Buffer
 	if err := Write(&out, r); err != nil {
@@ -177,9 +182,13 @@ func TestText(t *testing.T) {
 	}
 	text := out.String()
 	for _, want := range []string{
-		"allreduce oneshot  2,3    0      7 ", " 2 findings\n", "a: 2 more, which --json lists", "  b: 1\n",
+		"allreduce oneshot  2,3    0      7 ", " 1 finding\n", "a: 2 more, which --json lists", "  b: 1\n",
 		"1 finding is suppressed:\n  RACE read after write; use .sys: known\n",
-		"\nFINDINGS: 2 findings; 2 algorithms, 0 sizes, 11 schedules of 2 and 3 ranks\n",
+		"\nFINDINGS: 1 finding; 2 algorithms, 0 sizes, 11 schedules of 2 and 3 ranks\nexit code 1: ",
+		"use .sys\n  and 1 more pair of lines for the same flag, which --json lists\n" +
+			"  wrong results in 5 schedules may follow from it: rank 1's output\n" +
+			"  in 1 schedule of a b, 2 ranks, first in number 3: race-1.json\n\n" +
+			"run a schedule again: gpurun check --replay race-1.json\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

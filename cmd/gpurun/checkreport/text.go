@@ -15,16 +15,13 @@ func Write(w io.Writer, r Report) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "ALGORITHM\tRANKS\tSIZES\tSCHEDULES\tBEHAVIOURS\tPAIRS\tIN BOTH ORDERS\tFOUND")
 	for _, row := range rowsOf(r.Cases) {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", row.name, strings.Join(row.ranks, ","), row.sizes, row.schedules,
-			row.behaviours, row.pairs, row.bothOrders, row.found())
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", row.name, strings.Join(row.ranks, ","), row.sizes, row.schedules,
+			row.behaviours, row.coverage(), row.found(r.Findings))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	for _, f := range r.Findings {
-		fmt.Fprintf(w, "\n%s\n", strings.Join(f.Text, "\n"))
-		fmt.Fprintf(w, "  %s\n", f.provenance())
-	}
+	writeFindings(w, r)
 	if len(r.Incomplete) > 0 {
 		fmt.Fprintf(w, "\nnot checked:\n")
 		for _, line := range shortened(r.Incomplete) {
@@ -37,8 +34,15 @@ func Write(w io.Writer, r Report) error {
 			fmt.Fprintf(w, "  %s: %s\n", s.Message(), s.Reason)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", r.Summary())
+	_, err := fmt.Fprintf(w, "\n%s\n%s", r.Summary(), exitText[r.Verdict])
 	return err
+}
+
+// exitText says what the exit code means, behind the summary.
+var exitText = map[string]string{
+	Findings:   "exit code 1: the kernels have mistakes\n",
+	Deadlock:   "exit code 4: in some schedules nothing can go on\n",
+	Incomplete: "exit code 7: nothing was found, and not everything was checked\n",
 }
 
 // shortened are the first lines of each subject, which is what stands before a colon.
@@ -61,18 +65,6 @@ func shortened(lines []string) (short []string) {
 		}
 	}
 	return short
-}
-
-// provenance says where a finding was seen, and how to see it again.
-func (f Finding) provenance() string {
-	text := fmt.Sprintf("%s: in %s", f.Case, suggest.Count(f.Schedules, "schedule", "schedules"))
-	if f.Replay == "" {
-		return fmt.Sprintf("%s, first with seed %d", text, f.Seed)
-	}
-	if f.Shrunk > 0 {
-		text += fmt.Sprintf(", shrunk to %d of %d decisions", f.Decisions, f.Shrunk)
-	}
-	return text + ": gpurun check --replay " + f.Replay
 }
 
 // row is an algorithm among several numbers of ranks.
@@ -105,10 +97,23 @@ func rowsOf(cases []Case) (rows []row) {
 	return rows
 }
 
-func (r row) found() string {
+// coverage is how many pairs were seen in both orders; "-" where nothing is known of pairs.
+func (r row) coverage() string {
+	if r.pairs == 0 {
+		return "-\t-"
+	}
+	return fmt.Sprintf("%d\t%d", r.pairs, r.bothOrders)
+}
+
+// found says how many causes the findings of the row have.
+func (r row) found(all []Finding) string {
+	causes := map[int]bool{}
+	for at := range r.findings {
+		causes[all[at].Group] = true
+	}
 	switch {
-	case len(r.findings) > 0:
-		return suggest.Count(len(r.findings), "finding", "findings")
+	case len(causes) > 0:
+		return suggest.Count(len(causes), "finding", "findings")
 	case r.incomplete:
 		return "incomplete"
 	}
@@ -129,7 +134,7 @@ func (r Report) Summary() string {
 	covered := fmt.Sprintf("%s, %s, %s of %s", suggest.Count(len(rowsOf(r.Cases)), "algorithm", "algorithms"),
 		suggest.Count(sizes, "size", "sizes"), suggest.Count(schedules, "schedule", "schedules"), ranksOf(ranks))
 	text := strings.ToUpper(r.Verdict) + ": "
-	switch n := len(r.Findings); {
+	switch n := len(r.causes()); {
 	case n > 0:
 		text += suggest.Count(n, "finding", "findings") + "; "
 	case r.Verdict == Clean && r.complete():

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/worker/process/orphans"
 )
 
 // scratchVariable tells the agent the folder that the guard made for it. Workers
@@ -14,12 +15,15 @@ import (
 const scratchVariable = "GPURUN_SCRATCH"
 
 // lendScratch makes a temporary folder for the agent. The guard removes it in the
-// end, and so does the agent: whichever is left when the other is killed.
+// end, and so does the agent: whichever is left when the other is killed. If both are, the next gpurun does.
 func lendScratch() (remove func() error, err error) {
 	top, err := filepath.Abs(os.TempDir()) // workers may go elsewhere
-	var folder string
+	var folder, mark string
 	if err == nil {
-		folder, err = os.MkdirTemp(top, "gpurun_")
+		mark, err = orphans.Mark()
+	}
+	if err == nil {
+		folder, err = os.MkdirTemp(top, orphans.FolderPattern(mark))
 	}
 	if err == nil {
 		err = os.Setenv(scratchVariable, folder)

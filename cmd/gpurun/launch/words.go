@@ -11,6 +11,7 @@ import (
 	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/slurm"
+	"gpurun/cmd/gpurun/suggest"
 	"gpurun/cmd/gpurun/torchrun"
 )
 
@@ -88,8 +89,8 @@ func (w Words) refuseMissingRanks(workers int) error {
 		{"local-ranks-filter", o.LocalRanksFilter.Beyond(workers)},
 	} {
 		if f.rank >= 0 {
-			return w.bad(fmt.Errorf("%s: there is no local rank %d: this machine runs %d processes, and local ranks count from 0",
-				o.Source(f.flag), f.rank, workers))
+			return w.bad(fmt.Errorf("%s: there is no local rank %d: this machine runs %s, and local ranks count from 0",
+				o.Source(f.flag), f.rank, suggest.Count(workers, "process", "processes")))
 		}
 	}
 	return nil

@@ -76,18 +76,18 @@ func TestMechanismsOfMatrices(t *testing.T) {
 		}},
 		"multicast": {2, 32, `
 			@%sends multimem.st.weak.global.v4.f32 [%slot], {%f0, %f1, %f2, %f3};
-			@%signals multimem.red.release.sys.global.add.u32 [%group+8192], 1;
+			bar.warp.sync 0xffffffff; @%signals multimem.red.release.sys.global.add.u32 [%group+8192], 1;
 			again: @%receives ld.acquire.sys.global.u32 %a, [%data+8192];
 			@%receives setp.eq.u32 p, %a, 0;
-			@p bra again;
+			@p bra again; bar.warp.sync 0xffffffff;
 			fence.proxy.alias;
 			@%receives ld.global.u32 %b, [%at];
 			@%receives multimem.ld_reduce.weak.global.add.v4.f32 {%f0, %f1, %f2, %f3}, [%slot];`, []change{
 			{6, "fence.proxy.async;", []string{"1-7 wrong proxy"}},
-			{2, "@%signals multimem.red.relaxed.sys.global.add.u32 [%group+8192], 1;", []string{
+			{2, "bar.warp.sync 0xffffffff; @%signals multimem.red.relaxed.sys.global.add.u32 [%group+8192], 1;", []string{
 				"1-7 nothing orders them", "1-8 nothing orders them", "1-download nothing orders them",
 			}},
-			{2, "@%signals multimem.red.release.gpu.global.add.u32 [%group+8192], 1;", []string{
+			{2, "bar.warp.sync 0xffffffff; @%signals multimem.red.release.gpu.global.add.u32 [%group+8192], 1;", []string{
 				"1-7 a scope is too narrow", "1-8 a scope is too narrow", "1-download a scope is too narrow",
 				"2-3 a scope is too narrow", "2-download a scope is too narrow",
 			}},

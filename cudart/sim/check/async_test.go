@@ -122,7 +122,7 @@ func TestAsynchronousMechanisms(t *testing.T) {
 			ld.shared.u32 %a, [%tile];`, []change{
 			{4, "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%bar];", []string{"3-7 nothing orders them"}},
 			{5, "again: mbarrier.try_wait.parity.relaxed.cta.shared::cta.b64 p, [%bar], 0;", []string{
-				"3-7 nothing orders them",
+				"3-7 lanes of a warp are not ordered", "3-7 nothing orders them",
 			}},
 		}},
 		"asynchronous stores": {1, 32, initialise + `

@@ -26,7 +26,8 @@ type Config struct {
 	// contents, which it is a mistake to read, and ends with the task of its rank.
 	Processes bool
 
-	timeline *timeline // of Checker.Timeline
+	timeline  *timeline // of Checker.Timeline
+	diagnoses bool      // of Checker.diagnose
 }
 
 // Checker runs tasks. It keeps the kernels that it has compiled. It is safe for concurrent use.
@@ -35,6 +36,8 @@ type Checker struct {
 
 	mu       sync.Mutex
 	programs map[source]*exec.Program
+
+	kept sync.Map // of Rank.Keep
 }
 
 // source is PTX text and the name by which messages call it.

@@ -4,6 +4,7 @@
 // The files:
 //
 //	checker, rank      the entry: a task for each rank, run once for each seed
+//	keep               what runs keep for one another
 //	explore*, shrink   many schedules of one task, and what they found together
 //	behaviour          what tells schedules apart
 //	strategy*          ways to choose a schedule: random, PCT, late, bounded preemption, and one that is replayed
@@ -30,6 +31,7 @@
 //	doer               warps and launches, as these analyses name them
 //	result             results that depend on the schedule
 //	model, torn        what PTX promises and what GPUs do; vectors that may be torn
+//	diagnose           what would order two accesses
 //	group              findings that one mistake explains
 //	report*, text*, notes     what was found, and how it reads
 //
@@ -93,7 +95,7 @@
 //     vectors
 //   - the reading of a tensor map by the copies that name it
 //   - the scopes of mbarrier instructions
-//   - races between lanes of a warp, and the other limits of package race
+//   - what the limits of package race leave out
 //   - whether a schedule could be worse: unless the strategy is Exhaustive, schedules are sampled, and a clean report
 //     is no proof
 package check

@@ -24,6 +24,7 @@ type watchedGrid struct {
 	shape cudart.Dim3
 	grid  *exec.Grid // nil once it has ended
 	doers map[[2]int]*doer
+	last  *doer // that was looked up last, or nil
 }
 
 // watchGrid notes a launch that begins.
@@ -41,12 +42,16 @@ func (r *run) watchGrid(rank, launch int, kernel string, shape cudart.Dim3, grid
 
 // doer is the one of a warp.
 func (g *watchedGrid) doer(block, warp int) *doer {
+	if d := g.last; d != nil && d.Block == block && d.Warp == warp {
+		return d
+	}
 	at := [2]int{block, warp}
 	d := g.doers[at]
 	if d == nil {
 		d = &doer{Actor: Actor{Rank: g.rank, Kernel: g.kernel, Block: block, Warp: warp}, grid: g}
 		g.doers[at] = d
 	}
+	g.last = d
 	return d
 }
 

@@ -27,6 +27,8 @@ type Exploration struct {
 	Stable int
 	// ShrinkRuns is the most runs that shrink the schedules of findings, of all together; 0 leaves schedules as they are.
 	ShrinkRuns int
+	// Diagnose runs a schedule of each race that nothing orders once more, to say what would order it.
+	Diagnose bool
 	// Progress, where it is not nil, is called after each schedule, in their order, by one goroutine at a time.
 	Progress func(Coverage)
 }
@@ -92,6 +94,7 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 		all := newMerge(e)
 		c.exhaust(e, all, task)
 		c.shrinkAll(e, &all.Explored, task)
+		c.diagnoseAll(e, &all.Explored, task)
 		return &all.Explored, nil
 	}
 	for _, s := range e.Strategies {
@@ -115,6 +118,7 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 		}
 	}
 	c.shrinkAll(e, &all.Explored, task)
+	c.diagnoseAll(e, &all.Explored, task)
 	return &all.Explored, nil
 }
 

@@ -23,6 +23,13 @@ func newMerge(e Exploration) *merge {
 	return m
 }
 
+// Explored is the report of one schedule, and the error of its tasks, as those of an exploration.
+func (r *Report) Explored(err error) *Explored {
+	m := newMerge(Exploration{Schedules: 1})
+	m.add(result{report: r, err: err})
+	return &m.Explored
+}
+
 func (m *merge) add(r result) {
 	m.Schedules++
 	m.Steps += uint64(r.report.Steps)

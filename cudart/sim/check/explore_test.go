@@ -43,6 +43,7 @@ func asJSON(t *testing.T, v any) string {
 func TestShrinkingKeepsTheFinding(t *testing.T) {
 	text := story(map[string]string{
 		"STORE": "st.release.sys.global.u32", "LOAD": "ld.acquire.sys.global.u32", "RECEIVER_BARRIER": blockBarrier,
+		"SENDER_BARRIER": warpBarrier,
 	})
 	task := func(r *Rank) error { return passMessage(r, text, 128) }
 	e, err := Explore(Config{Ranks: 2}, Exploration{Seed: 5, Schedules: 8, ShrinkRuns: 300}, task)

@@ -69,7 +69,8 @@ func (f *Finding) root() (key, same string) {
 	case f.betweenFlags():
 		return "flag " + linesOf(f.Sides[0], f.Sides[1]), "flag"
 	case f.Cause == PriorNotWaited:
-		return f.Cause + " " + f.Sides[1].Kernel, "kernel"
+		a, b := f.Sides[0].Kernel, f.Sides[1].Kernel
+		return f.Cause + " " + min(a, b) + " " + max(a, b), "kernels"
 	}
 	write := f.Sides[0]
 	if !write.writes() {

@@ -28,6 +28,8 @@ func TestGroupsOfRaces(t *testing.T) {
 	flagged.Flag = &[2]Access{release, acquire}
 	again := raceOf(narrow, at(race.Write, 3, 0), at(race.Read, 5, 0))
 	again.Flag = flagged.Flag
+	other := at(race.Read, 11, 0)
+	other.Kernel = "l"
 	all := []Found{
 		{Finding: raceOf(narrow, acquire, release)},
 		{Finding: flagged},
@@ -35,16 +37,17 @@ func TestGroupsOfRaces(t *testing.T) {
 		{Finding: again},
 		{Finding: raceOf(none, at(race.Read, 8, 0), at(race.Write, 6, 0))},
 		{Finding: raceOf(none, at(race.Write, 9, 0), at(race.Read, 7, 0))},
-		{Finding: raceOf(PriorNotWaited, at(race.Write, 10, 0), at(race.Read, 11, 0))},
-		{Finding: raceOf(PriorNotWaited, at(race.Write, 12, 0), at(race.Read, 13, 0))},
+		{Finding: raceOf(PriorNotWaited, at(race.Write, 10, 0), other)},
+		{Finding: raceOf(PriorNotWaited, at(race.Write, 12, 0), other)},
+		{Finding: raceOf(PriorNotWaited, other, at(race.Write, 12, 0))},
 		{Finding: Finding{Kind: StaleFlag, Cause: "c", Sides: []Access{acquire}}},
 	}
 	want := []Grouped{
-		{First: 8},
+		{First: 9},
 		{First: 1, Pairs: []int{0, 3}, Same: "flag"},
 		{First: 2, Pairs: []int{4}, Same: "write"},
 		{First: 5},
-		{First: 6, Pairs: []int{7}, Same: "kernel"},
+		{First: 6, Pairs: []int{7, 8}, Same: "kernels"},
 	}
 	if diff := cmp.Diff(want, Group(all)); diff != "" {
 		t.Error(diff)

@@ -7,29 +7,31 @@ import (
 
 // observer tells the detector what the warps of a grid do.
 type observer struct {
-	run       *run
-	stream    *race.Thread
-	before    *race.Moment // what happens before the launch
-	prior     *observer    // of the kernel that griddepcontrol.wait waits for, or nil
-	ended     *race.Moment // what the grid has done; nil while it runs
-	rank      int
-	launch    int
-	kernel    string
-	warps     map[[2]int]*race.Thread // by block and warp
-	order     []*race.Thread          // the same, in the order in which they did something first
-	barriers  map[[2]int]*race.Barrier
-	shared    map[int]*race.Memory     // of blocks
-	workspace race.Memory              // of a cooperative grid
-	members   map[[2]int]*clusterBlock // of clusters of several blocks, by cluster and rank there
-	resident  map[int]*clusterBlock    // the same, by block
-	clusters  map[int]*clusterBarrier
-	sites     map[opKey]*race.Operation
-	address   [32]uint64
-	id        actorID // of the launch
-	async     asynchronous
-	watched   *watchedGrid
-	arrivals  arrivals
-	retired   *retired // of the stream
+	run        *run
+	stream     *race.Thread
+	before     *race.Moment // what happens before the launch
+	prior      *observer    // of the kernel that griddepcontrol.wait waits for, or nil
+	ended      *race.Moment // what the grid has done; nil while it runs
+	rank       int
+	launch     int
+	kernel     string
+	warps      map[[2]int]*race.Thread // by block and warp
+	last       *race.Thread            // that was looked up last, or nil
+	lastNumber [2]int
+	order      []*race.Thread // the same, in the order in which they did something first
+	barriers   map[[2]int]*race.Barrier
+	shared     map[int]*race.Memory     // of blocks
+	workspace  race.Memory              // of a cooperative grid
+	members    map[[2]int]*clusterBlock // of clusters of several blocks, by cluster and rank there
+	resident   map[int]*clusterBlock    // the same, by block
+	clusters   map[int]*clusterBarrier
+	sites      map[opKey]*race.Operation
+	address    [32]uint64
+	id         actorID // of the launch
+	async      asynchronous
+	watched    *watchedGrid
+	arrivals   arrivals
+	retired    *retired // of the stream
 }
 
 // opKey is all that tells two operations of a kernel apart.
@@ -50,12 +52,17 @@ func newObserver(s *stream, l *launch, number int, before *race.Moment) *observe
 
 // warp is the thread of a warp, which begins after the commands before its kernel.
 func (o *observer) warp(block, warp int) *race.Thread {
-	t := o.warps[[2]int{block, warp}]
+	number := [2]int{block, warp}
+	if o.last != nil && o.lastNumber == number {
+		return o.last
+	}
+	t := o.warps[number]
 	if t == nil {
 		t = o.retired.successor(o.run.detector, o.actor(block, warp), o.place(block), o.begin(block))
-		o.warps[[2]int{block, warp}] = t
+		o.warps[number] = t
 		o.order = append(o.order, t)
 	}
+	o.last, o.lastNumber = t, number
 	return t
 }
 
@@ -120,7 +127,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	o.watched.access(o.run, at, a)
 	o.checkBounds(at, a)
 	for lanes := a.Lanes; lanes != 0; {
-		memory, addresses := (*race.Memory)(nil), o.address[:0]
+		memory, addresses, by := (*race.Memory)(nil), o.address[:0], uint32(0)
 		for lane, addr := range a.Addresses { // of the memory of the first lane that is left
 			if lanes>>lane&1 == 0 {
 				continue
@@ -135,10 +142,11 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 			if m == memory {
 				addresses = append(addresses, addr)
 				lanes &^= 1 << lane
+				by |= 1 << lane
 				o.run.trace.mix(addr)
 			}
 		}
-		o.run.detector.Access(t, memory, o.operation(at.Site, op), addresses, elements)
+		o.run.detector.AccessByLanes(t, memory, o.operation(at.Site, op), by, addresses, elements)
 	}
 }
 
@@ -167,7 +175,7 @@ func (o *observer) sharedOf(block int) *race.Memory {
 func (o *observer) Fence(at exec.Place, order, scope string) {
 	op := race.Operation{Kind: race.Fence, Scope: scopes[scope], Acquire: order != "release", Release: order != "acquire"}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(op.Scope))
-	o.run.detector.Fence(o.warp(at.Block, at.Warp), o.operation(at.Site, op))
+	o.run.detector.FenceByLanes(o.warp(at.Block, at.Warp), o.operation(at.Site, op), at.Lanes)
 }
 
 // Arrive implements exec.Observer.

@@ -181,6 +181,7 @@ func (o *observer) Mbarrier(at exec.Place, b exec.ObservedBarrier, do exec.Mbarr
 		d.Arrive(&m.arrived, t)
 	case do == exec.MbarrierPasses && m.over != nil:
 		d.After(t, m.over)
+		d.SyncWarp(t, 1<<32-1, true)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 // WaitPrior implements exec.LaunchObserver: all that the kernel before did happens before what the warp does next.
 func (o *observer) WaitPrior(at exec.Place) {
+	o.run.waitedPrior[o.launch] = true
 	if o.prior != nil {
 		o.run.detector.After(o.warp(at.Block, at.Warp), o.prior.ended.AllSeen())
 	}
@@ -103,7 +104,9 @@ func (o *observer) ReleaseCluster(cluster int, waiting []exec.Place) {
 
 // PassCluster implements exec.LaunchObserver.
 func (o *observer) PassCluster(at exec.Place) {
-	o.run.detector.After(o.warp(at.Block, at.Warp), o.clusterBarrier(at.Cluster).last)
+	t := o.warp(at.Block, at.Warp)
+	o.run.detector.After(t, o.clusterBarrier(at.Cluster).last)
+	o.run.detector.SyncWarp(t, 1<<32-1, true)
 }
 
 func (o *observer) clusterBarrier(cluster int) *clusterBarrier {

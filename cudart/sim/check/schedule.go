@@ -36,7 +36,8 @@ type run struct {
 
 	now          uint64 // nanoseconds, for kernels
 	launches     int
-	priors       map[int]int // of each launch the one that its griddepcontrol.wait waits for
+	waitedPrior  map[int]bool // launches that have executed griddepcontrol.wait
+	priors       map[int]int  // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
 	behaviour    behaviour
 	instructions uint64
@@ -61,7 +62,10 @@ const (
 func newRun(c *Checker, s strategy) *run {
 	r := &run{
 		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
-		byID: map[actorID]*actor{}, priors: map[int]int{},
+		byID: map[actorID]*actor{}, priors: map[int]int{}, waitedPrior: map[int]bool{},
+	}
+	if c.cfg.diagnoses {
+		r.detector.Diagnose()
 	}
 	r.explores, _ = s.(*exhaustive)
 	r.behaviour = newBehaviour()

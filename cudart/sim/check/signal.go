@@ -88,6 +88,9 @@ func (s *signals) word(addr uint64, create bool) *signalWord {
 // access notes an access of a warp to global memory.
 func (s *signals) access(r *run, d *doer, at exec.Place, a *exec.ObservedAccess) {
 	strong := scopeOf(a.Order, a.Scope) != 0
+	if !strong && !s.some(a) {
+		return
+	}
 	var by *signal // of all lanes that write the same value
 	for lane, base := range a.Addresses {
 		if a.Lanes>>lane&1 == 0 || exec.IsShared(base) {
@@ -112,6 +115,22 @@ func (s *signals) access(r *run, d *doer, at exec.Place, a *exec.ObservedAccess)
 			}
 		}
 	}
+}
+
+// some reports whether there may be words in the pages of an access.
+func (s *signals) some(a *exec.ObservedAccess) bool {
+	const most = 8 // pages that are looked at
+	low, high := spread(a)
+	first, last := low>>8, (high+a.Bytes*uint64(a.Elements)-1)>>8
+	if last-first >= most {
+		return true
+	}
+	for n := first; n <= last; n++ {
+		if s.pages[n] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // command notes that a command of a stream has written to a range: what was signalled there is over.

@@ -86,7 +86,8 @@ func TestLostSignals(t *testing.T) {
 		"an epoch that grows": replaced(replaced(sender(
 			"30: ld.acquire.sys.global.u32 %v, [%peer+64];\nsetp.lt.u32 %p, %v, %block;\n@%p bra send;\n"+numbered+
 				"add.u32 %x, %block, 1;\nst.release.sys.global.u32 [%peer+64], %x;\n", "1"), "setp.ne", "setp.lt"),
-			"bra end;\nsend", strings.ReplaceAll(replaced(waitsFor("2"), "setp.ne", "setp.lt"), "again", "more")+"bra end;\nsend"),
+			"bra end;\nsend", strings.NewReplacer("setp.ne", "setp.lt", "again", "more").Replace(waitsFor("2"))+
+				"bra end;\nsend"),
 	} {
 		body = replaced(body, "add.u32 %w, %zero32, 1;", "mov.u32 %w, 1;")
 		t.Run(name, func(t *testing.T) { program{body: body, blocks: two, seeds: 32}.expect(t) })

@@ -142,8 +142,8 @@ func TestMessagePassing(t *testing.T) {
 		"the poll is relaxed":     {map[string]string{"LOAD": "ld.relaxed.sys.global.u32"}, "10-22 unordered"},
 		"the flag is volatile":    {map[string]string{"STORE": "st.volatile.global.u32"}, "10-22 unordered"},
 		"the flag is weak":        {map[string]string{"STORE": "st.global.u32"}, "12-20 unordered, 10-22 unordered"},
-		"the sender signals soon": {map[string]string{"SENDER_BARRIER": ""}, "10-22 unordered"},
-		"the receiver reads soon": {map[string]string{"RECEIVER_BARRIER": ""}, "10-22 unordered"},
+		"the sender signals soon": {map[string]string{"SENDER_BARRIER": ""}, "10-22 unordered, 10-22 lanes"},
+		"the receiver reads soon": {map[string]string{"RECEIVER_BARRIER": ""}, "10-22 unordered, 10-22 lanes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			expectStory(t, with(right, story.change), 64, story.want)
@@ -204,6 +204,7 @@ func tell(f Finding) string {
 	}
 	cause := map[string]string{
 		race.NoOrder.String(): " unordered", race.NarrowScope.String(): " narrow", race.PartialOverlap.String(): " partial",
+		race.UnorderedLanes.String(): " lanes",
 	}[f.Cause]
 	if f.Flag != nil {
 		cause += " by " + lines(f.Flag[0], f.Flag[1])

@@ -24,6 +24,8 @@ func (r *run) finding(f *race.Finding) Finding {
 		out.Advice = widen(out.Flag[0], out.Flag[1])
 	} else if f.Cause == race.NarrowScope {
 		out.Advice = widen(first, second)
+	} else if f.Cause == race.UnorderedLanes {
+		out.Advice = adviseLanes(f)
 	} else {
 		out.Advice = adviseAsync(f, first, second)
 		if f.Cause == race.NoOrder {

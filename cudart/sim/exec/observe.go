@@ -16,6 +16,7 @@ type Observer interface {
 	// Release is called when a barrier is complete, with the warps of the block that have waited for it.
 	Release(block, barrier int, warps []int)
 	LaunchObserver
+	WarpObserver
 	// Unmodeled is called at an instruction that may access or order memory in a way that the other methods do not
 	// describe.
 	Unmodeled(at Place)
@@ -25,6 +26,7 @@ type Observer interface {
 // Place is where a warp is.
 type Place struct {
 	Block, Warp int
+	Lanes       uint32 // of a fence, those that execute it
 	// Cluster is that of the block, and ClusterRank the block's number in it. Without clusters a block is one.
 	Cluster, ClusterRank int
 	Site                 Site

@@ -25,6 +25,7 @@ func (c *compiler) observe(o *op) {
 	has := func(mod string) bool { return slices.Contains(c.in.Mods, mod) }
 	switch name := c.in.Op; {
 	case slices.Contains(privateOps, name), o.warpSync:
+		c.observeMeeting(o)
 	case (name == "ld" || name == "st" || name == "atom" || name == "red") && !has("async") && !has("const"):
 		c.observeAccess(o)
 	case name == "ld" && has("const"): // no kernel writes there
@@ -47,7 +48,7 @@ func (c *compiler) observe(o *op) {
 	}
 }
 
-// privateOps are the instructions that touch nothing but registers, local memory and control flow. Lanes of a warp count as one thread, so that votes and shuffles order nothing.
+// privateOps are the instructions that touch nothing but registers, local memory and control flow.
 var privateOps = []string{
 	"mov", "cvt", "cvta", "isspacep", "prmt", "shfl", "vote", "match", "activemask", "redux", "elect", "selp", "bra",
 	"brx", "call", "ret", "exit", "nanosleep", "pmevent", "trap", "brkpt", "prefetch", "prefetchu", "createpolicy",
@@ -129,7 +130,9 @@ func (c *compiler) observeFence(o *op) {
 		if err := fence(w, o, mask); err != nil {
 			return err
 		}
-		w.grid.cfg.Observer.Fence(w.site(), order, scope)
+		at := w.site()
+		at.Lanes = mask
+		w.grid.cfg.Observer.Fence(at, order, scope)
 		return nil
 	}
 }

@@ -34,9 +34,11 @@ func observeAligned(o *op, find func(w *warp, o *op) []ObservedAccess) {
 		if err != nil || v != proceed {
 			return v, err
 		}
+		w.tellMeeting(mask, false)
 		for i := range all {
 			w.grid.cfg.Observer.Access(w.site(), &all[i])
 		}
+		w.tellMeeting(mask, false)
 		return v, nil
 	}
 }

@@ -37,6 +37,11 @@ func (d *diary) ArriveCluster(at Place, relaxed bool) {
 func (d *diary) ReleaseCluster(cluster int, waiting []Place) {
 	d.note("cluster %d releases %d warps", cluster, len(waiting))
 }
+
+func (d *diary) SyncWarp(at Place, lanes uint32, ordersMemory bool) {
+	d.note("warp %d lanes %#x meet at line %d, memory %v", at.Warp, lanes, at.Site.Instruction().Line, ordersMemory)
+}
+
 func (d *diary) Unmodeled(at Place) { d.note("unmodeled %s", at.Site.Text()) }
 
 func (d *diary) Release(block, barrier int, warps []int) {

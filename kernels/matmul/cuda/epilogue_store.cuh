@@ -14,11 +14,13 @@ FORCE_INLINE __device__ uint32_t fragment_address(SharedLayout<kColumns> at, uin
 }
 
 // Adds the peers' products, when they have been fetched into shared memory, to a warpgroup's sums, which are first rounded
-// as the peers' were. Each warp reads the rows that it writes afterwards.
+// as the peers' were. Each warp reads the rows that it writes afterwards. It reads the last of those that have been fetched
+// in place of the others, whose sums are not stored.
 template <typename T, int kColumns, typename Exchange>
-FORCE_INLINE __device__ void add_peer_products(const Exchange& exchange, SharedLayout<kColumns> at, uint32_t part, uint32_t& parity,
-                                       float (&sums)[kColumns / 2]) {
-  const uint32_t from = fragment_address(at, part);
+FORCE_INLINE __device__ void add_peer_products(const Exchange& exchange, SharedLayout<kColumns> at, uint32_t part, int32_t rows,
+                                       uint32_t& parity, float (&sums)[kColumns / 2]) {
+  const int32_t thread = reload_thread_id() % kWarpgroup, row = thread % 16, last = rows - 1 - thread / 32 * 16;
+  const uint32_t from = fragment_address(at, part) - (row > last ? row - last : 0) * at.kPitch;
 #pragma unroll
   for (int i = 0; i < kColumns / 2; i += 2) round_pair(T{}, sums[i], sums[i + 1]);
 #pragma nounroll
@@ -28,6 +30,7 @@ FORCE_INLINE __device__ void add_peer_products(const Exchange& exchange, SharedL
       mbarrier_arrive(at.added(part));
     }
     mbarrier_wait(at.fetched(part), parity);
+    if (last < 0) continue; // none of the warp's rows
 #pragma unroll
     for (int c = 0; c < kColumns; c += 16) {
       uint32_t pairs[4];
@@ -60,7 +63,8 @@ template <typename T, int kColumns, typename Exchange>
 FORCE_INLINE __device__ void stage_tile(const Exchange& exchange, SharedLayout<kColumns> at, const Tile& t, uint32_t part, Parities& parity,
                                        float (&sums)[kColumns / 2]) {
   mbarrier_wait(at.stored(part), parity.tile ^ 1);
-  if (exchange.adds_products(t) && rows_of(t, part) > 0) add_peer_products<T, kColumns>(exchange, at, part, parity.peer, sums);
+  if (exchange.adds_products(t) && rows_of(t, part) > 0)
+    add_peer_products<T, kColumns>(exchange, at, part, rows_of(t, part), parity.peer, sums);
   stage_sums<T, kColumns>(at, part, sums);
   fence_async_proxy_shared();
   mbarrier_arrive(at.staged(part));

@@ -140,8 +140,8 @@ FORCE_INLINE __device__ void each_pair(Part& part, uint32_t out, F f) {
       }
 }
 
-// Adds the peers' products to the block's sums, which are first rounded as the peers' were. False, in all threads, if they
-// have not arrived.
+// Adds the peers' products to the block's sums, which are first rounded as the peers' were. Rows beyond the shard arrive as
+// zeros. False, in all threads, if the products have not arrived.
 template <typename T, typename Exchange>
 FORCE_INLINE __device__ bool add_peer_products(const Exchange& exchange, const Tile& t, uint32_t out, Part& part) {
   const bool have_arrived = thread_id() != 0 || exchange.wait_for_products(t.index);
@@ -151,7 +151,7 @@ FORCE_INLINE __device__ bool add_peer_products(const Exchange& exchange, const T
 #pragma nounroll
   for (uint32_t i = 0; i < exchange.peer_count(); i++) {
     const uint64_t from = exchange.products_address(t.index, i);
-    for (uint32_t at = thread_id() * kVecBytes; at < bytes; at += kThreads * kVecBytes) copy_unit(out + at, from + at, true);
+    for (uint32_t at = thread_id() * kVecBytes; at < kRows * kPitch; at += kThreads * kVecBytes) copy_unit(out + at, from + at, at < bytes);
     copies_commit();
     copies_wait<0>();
     block_all(true);

@@ -22,6 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"gpurun/worker/process/orphans"
 	"gpurun/worker/process/procfs"
 	"gpurun/worker/process/signals"
 	"gpurun/worker/process/subreaper"
@@ -55,18 +56,29 @@ func Run(incoming <-chan os.Signal, notify func(string)) (exitCode int, err erro
 	if err != nil {
 		return 0, err
 	}
-	agent, lifeline, err := startAgent(runtimes)
+	mark, err := orphans.Mark()
+	if err != nil {
+		return 0, err
+	}
+	agent, lifeline, err := startAgent(runtimes, mark)
 	if err != nil {
 		return 0, fmt.Errorf("starting the agent: %w", err)
 	}
 	defer lifeline.Close()
+	swept := make(chan error, 1)
+	go func() { swept <- orphans.Sweep(os.TempDir(), LifelineVariable) }()
+	defer func() {
+		if failure := <-swept; failure != nil { // of another job: this one's code stays
+			notify(failure.Error())
+		}
+	}()
 	exitCode, err = await(agent, lifeline, incoming, notify)
 	err = errors.Join(err, subreaper.KillDescendants(killTimeout))
 	return exitCode, errors.Join(runtimes.crash(agent.Process.Pid), err)
 }
 
 // startAgent starts the agent and returns the guard's end of the lifeline.
-func startAgent(runtimes *runtimeOutput) (*exec.Cmd, *os.File, error) {
+func startAgent(runtimes *runtimeOutput, mark string) (*exec.Cmd, *os.File, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +94,7 @@ func startAgent(runtimes *runtimeOutput) (*exec.Cmd, *os.File, error) {
 		Path: self,
 		Args: os.Args,
 		Env: append(os.Environ(), LifelineVariable+"="+strconv.Itoa(firstExtraFile),
-			stderrVariable+"="+strconv.Itoa(firstExtraFile+1)),
+			stderrVariable+"="+strconv.Itoa(firstExtraFile+1), orphans.Variable+"="+mark),
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
 		Stderr:     runtimes.write,

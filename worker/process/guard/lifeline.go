@@ -61,7 +61,8 @@ func OpenLifeline() (*Lifeline, error) {
 		return nil, fmt.Errorf("removing %s from the environment: %w", LifelineVariable, err)
 	}
 	l := &Lifeline{
-		Stderr: stderr, socket: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}), again: make(chan os.Signal, 1),
+		Stderr: stderr, socket: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}),
+		again:  make(chan os.Signal, 1),
 		reaper: subreaper.NewReaper(),
 	}
 	go l.watch()

@@ -7,7 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // writeTimeout is how long a process that was asked to end waits for a reader that has
@@ -16,6 +19,9 @@ const writeTimeout = 2 * time.Second
 
 // errNotRead is why output is lost.
 var errNotRead = errors.New("the reader does not read")
+
+// standardError is the descriptor.
+const standardError = 2
 
 // BoundedWriter writes one of this process's standard streams. Until the process is
 // asked to end, a write waits for the stream's reader without a bound. From then on a
@@ -26,11 +32,28 @@ type BoundedWriter struct {
 
 	mu       sync.Mutex
 	timedOut bool
+	sigpipe  bool // see WithSIGPIPE
 }
 
 // NewBoundedWriter makes the writer of a file. The end of ctx asks the process to end.
 func NewBoundedWriter(ctx context.Context, file *os.File) *BoundedWriter {
 	return &BoundedWriter{file: file, ctx: ctx}
+}
+
+// WithSIGPIPE has SIGPIPE end the process when the stream's reader is gone. The Go runtime does so for
+// descriptors 1 and 2 alone, and this stream may have another one.
+func (w *BoundedWriter) WithSIGPIPE() *BoundedWriter {
+	w.sigpipe = true
+	return w
+}
+
+// write writes to the file.
+func (w *BoundedWriter) write(p []byte) (int, error) {
+	n, err := w.file.Write(p)
+	if w.sigpipe && errors.Is(err, syscall.EPIPE) && unix.Dup3(int(w.file.Fd()), standardError, 0) == nil {
+		_, _ = os.Stderr.Write(p) // ends the process
+	}
+	return n, err
 }
 
 // Write writes to the file. After a write has timed out, a goroutine may still read p
@@ -47,7 +70,7 @@ func (w *BoundedWriter) Write(p []byte) (int, error) {
 	}
 	written := make(chan outcome, 1)
 	go func() {
-		n, err := w.file.Write(p)
+		n, err := w.write(p)
 		written <- outcome{n, err}
 	}()
 	select {

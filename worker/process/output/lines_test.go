@@ -128,7 +128,8 @@ func BenchmarkLineWithoutEnd(b *testing.B) {
 
 // However a stream is cut into pieces, its lines are the same.
 func TestLinesDoNotDependOnThePieces(t *testing.T) {
-	text := []byte("a\nbb\r\n\r\rccc\r" + strings.Repeat("long", maxLine/3) + "\r\n\n" + strings.Repeat("é", maxLine) + "\rend\r")
+	text := []byte("a\nbb\r\n\r\rccc\r" + strings.Repeat("long", maxLine/3) + "\r\n\n" +
+		strings.Repeat("é", maxLine) + "\rend\r")
 	cut := func(size int) (all []string) {
 		l := lines{emit: func(line []byte) { all = append(all, string(line)) }}
 		for piece := range slices.Chunk(text, size) {

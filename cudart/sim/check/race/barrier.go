@@ -15,6 +15,7 @@ type Barrier struct {
 func (d *Detector) Arrive(b *Barrier, t *Thread) {
 	b.add(&t.known)
 	t.arrived, t.complete = t.known, t.time
+	t.arrive()
 	t.tick()
 }
 
@@ -76,6 +77,7 @@ func (d *Detector) Release(b *Barrier, waiting []*Thread) {
 		} else {
 			d.After(t, m)
 		}
+		t.syncAll()
 	}
 	*b = Barrier{}
 }

@@ -3,8 +3,9 @@ package race
 // ArriveRelaxed is the arrival of a thread at a barrier of its cluster that releases nothing by itself: it adds what
 // the thread has released with fences that reach the cluster.
 func (d *Detector) ArriveRelaxed(b *Barrier, t *Thread) {
-	for _, f := range t.fences[ClusterScope:] {
-		if f != nil {
+	for _, fences := range t.fences[ClusterScope:] {
+		for _, f := range fences {
+			t.releaseFor(allLanes, f)
 			b.add(&f.known)
 		}
 	}

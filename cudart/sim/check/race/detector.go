@@ -10,8 +10,11 @@ type Detector struct {
 	polls    []poll
 	torn     []Tear
 	at       *Memory // that is accessed now
+	cell     uint64  // the address of the cell that is accessed now
+	byLane   bool    // whether two accesses are ordered depends on the lanes, and may be otherwise in the next cell
 
-	met []*Operation // that have accessed bytes behind another one
+	met    []*Operation // that have accessed bytes behind another one
+	wishes *wishes      // nil: nothing is diagnosed
 }
 
 // New makes a detector that knows no threads.
@@ -27,8 +30,9 @@ type Thread struct {
 	time   uint32
 	known  knowledge
 	begin  vector // what happens before the thread begins
-	// fences are the last releasing fences, by scope. One is dropped when a later fence has a wider scope.
-	fences  [SystemScope + 1]*release
+	// fences are the last releasing fences, by scope. One is dropped when all its lanes have a later fence with a scope
+	// that is no narrower.
+	fences  [SystemScope + 1][]*release
 	arrived knowledge // what it knew when it arrived at a barrier last
 	// seen are the messages that strong reads have observed, until a fence has acquired them.
 	seen []observation
@@ -36,12 +40,16 @@ type Thread struct {
 	complete uint32
 	reading  *reading
 	polled   map[*reading]bool
+	// step and lanes are of a warp.
+	step   uint32
+	lanes  [orders]laneOrder
+	wishes *wishes // of the detector
 }
 
 // NewThread makes a thread that begins after a moment, which may be nil.
 func (d *Detector) NewThread(name any, at Place, after *Moment) *Thread {
 	d.threads++
-	return begin(&Thread{Name: name, place: at, number: d.threads - 1}, after)
+	return begin(&Thread{Name: name, place: at, number: d.threads - 1, wishes: d.wishes}, after)
 }
 
 // Succeed makes a thread that begins after a moment and takes the place of an earlier thread in the clocks, whose last
@@ -51,7 +59,7 @@ func (d *Detector) Succeed(earlier *Thread, name any, at Place, after *Moment) *
 	if after == nil || last == 0 || last+1 != earlier.time || after.ordered.at(earlier.number) < last {
 		return nil
 	}
-	return begin(&Thread{Name: name, place: at, number: earlier.number, time: earlier.time}, after)
+	return begin(&Thread{Name: name, place: at, number: earlier.number, time: earlier.time, wishes: d.wishes}, after)
 }
 
 // begin makes a thread begin after a moment, which may be nil.
@@ -74,7 +82,8 @@ func (t *Thread) tick() {
 
 // Join orders all that a thread has done before all that another one does from now on.
 func (d *Detector) Join(later, earlier *Thread) {
-	later.known.join(&earlier.known)
+	later.learnAll(&earlier.known)
+	earlier.arrive()
 	earlier.tick()
 }
 
@@ -122,19 +131,30 @@ func (d *Detector) After(t *Thread, m *Moment) {
 	for s := range k.seen {
 		k.seen[s] = clock{past: m.seen[s], own: t.number}
 	}
-	t.known.join(&k)
+	t.learnAll(&k)
 }
 
 // Fence is a fence of a thread.
-func (d *Detector) Fence(t *Thread, op *Operation) {
+func (d *Detector) Fence(t *Thread, op *Operation) { d.FenceByLanes(t, op, allLanes) }
+
+// FenceByLanes is a fence of lanes of a thread.
+func (d *Detector) FenceByLanes(t *Thread, op *Operation, lanes uint32) {
 	if op.Acquire {
-		t.seen = slices.DeleteFunc(t.seen, func(o observation) bool { return t.acquire(o, op) })
+		if d.wishes != nil {
+			d.wishes.acquireAll(t)
+		}
+		t.seen = slices.DeleteFunc(t.seen, func(o observation) bool {
+			return o.lanes&lanes != 0 && t.acquire(o, op, o.lanes&lanes)
+		})
 	}
 	if op.Release {
-		for s := range op.Scope {
-			t.fences[s] = nil
+		for s := range op.Scope + 1 {
+			t.fences[s] = slices.DeleteFunc(t.fences[s], func(f *release) bool {
+				f.lanes &^= lanes
+				return f.lanes == 0
+			})
 		}
-		t.fences[op.Scope] = t.release(op)
+		t.fences[op.Scope] = append(t.fences[op.Scope], t.release(op, lanes))
 	}
 }
 

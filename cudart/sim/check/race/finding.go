@@ -10,11 +10,13 @@ const (
 	PartialOverlap              // both are strong, and have different bytes
 	WrongProxy                  // they are ordered, and no proxy fence is between them
 	NotWaitedFor                // the first is asynchronous, and its end was not waited for
+	UnorderedLanes              // lanes of a warp are not ordered: see Finding.Lanes
 	ReadByNC                    // they are ordered, and the second reads by .nc what was written while its grid runs
 )
 
 var causeNames = [...]string{
-	"nothing orders them", "a scope is too narrow", "they overlap in part", "wrong proxy", "not waited for", "read by .nc",
+	"nothing orders them", "a scope is too narrow", "they overlap in part", "wrong proxy", "not waited for",
+	"lanes of a warp are not ordered", "read by .nc",
 }
 
 func (c Cause) String() string { return causeNames[c] }
@@ -35,9 +37,12 @@ type Finding struct {
 	Address       uint64 // of the element that Second accessed
 	Memory        any    // Memory.Name
 	Flag          *Edge  // with NarrowScope: the edge that would order them, or nil
+	Lanes         Lanes  // with UnorderedLanes
 	Count         int    // how often the two instructions had this race
 	// Hardware says that current GPUs perform the two in this order, though PTX does not promise it.
 	Hardware bool
+	// Diagnosis says what would order them, if the detector diagnoses.
+	Diagnosis *Diagnosis
 }
 
 // pair identifies a finding: races of the same two instructions for the same cause are one.
@@ -53,28 +58,52 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 	if old != nil && old.thread != now.thread {
 		d.meet(old.op, now.op)
 	}
-	if old == nil || old.thread == now.thread && !now.op.ReadOnly ||
-		morallyStrong(old.thread, old.op, now.thread, now.op) {
+	if old == nil {
+		return false
+	}
+	if old.thread == now.thread && !now.op.ReadOnly {
+		lanes, race, hardware := d.compareLanes(old, now)
+		return race && d.found(old, now, addr, Finding{Cause: UnorderedLanes, Lanes: lanes, Hardware: hardware})
+	}
+	if morallyStrong(old.thread, old.op, now.thread, now.op) {
 		return false
 	}
 	cause, race := whyUnordered(old, now)
 	if !race {
-		return false
+		lanes, race, hardware := d.missesLanes(old, now)
+		return race && d.found(old, now, addr, Finding{Cause: UnorderedLanes, Lanes: lanes, Hardware: hardware})
 	}
-	f := Finding{
-		Cause: cause, First: Side{old.thread.Name, old.op}, Second: Side{now.thread.Name, now.op},
-		Address: addr, Memory: d.at.Name, Count: 1,
-	}
+	f := Finding{Cause: cause}
 	if cause == NarrowScope && !old.meets(now) {
 		f.Flag = now.thread.known.lost
 	}
-	key := pair{old.op.Site, now.op.Site, old.op.Kind, now.op.Kind, f.Cause, false}
-	if _, ok := d.known[key]; !ok && cause == NoOrder && d.orders(old, now) {
-		f.Hardware, key.hardware = true, true
+	if cause == NoOrder && !d.knows(old, now, &f) {
+		f.Hardware = d.orders(old, now)
 	}
+	return d.found(old, now, addr, f)
+}
+
+// key is what a finding about two accesses has in common with others.
+func (f *Finding) key(old, now *event) pair {
+	return pair{old.op.Site, now.op.Site, old.op.Kind, now.op.Kind, f.Cause, f.Hardware}
+}
+
+func (d *Detector) knows(old, now *event, f *Finding) bool {
+	_, ok := d.known[f.key(old, now)]
+	return ok
+}
+
+// found adds a finding about two accesses, or counts it. It returns true.
+func (d *Detector) found(old, now *event, addr uint64, f Finding) bool {
+	key := f.key(old, now)
 	if at, ok := d.known[key]; ok {
 		d.findings[at].Count++
 		return true
+	}
+	f.First, f.Second = Side{old.thread.Name, old.op}, Side{now.thread.Name, now.op}
+	f.Address, f.Memory, f.Count = addr, d.at.Name, 1
+	if d.wishes != nil && f.Cause != UnorderedLanes {
+		f.Diagnosis = d.diagnose(old, now)
 	}
 	d.known[key] = len(d.findings)
 	d.findings = append(d.findings, f)

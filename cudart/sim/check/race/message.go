@@ -17,31 +17,44 @@ type release struct {
 	by    *Thread
 	op    *Operation
 	known knowledge
+	lanes uint32 // of a fence, those that have no later one
+	// wished says that it is no release, but for a diagnosis.
+	wished bool
 }
 
 // observation is a release pattern that a strong read has observed.
 type observation struct {
 	*release
 	morallyStrong bool // the write and the read are
+	lanes         uint32
 }
 
 // release makes the first operation of a release pattern of a thread.
-func (t *Thread) release(op *Operation) *release {
-	r := &release{by: t, op: op, known: t.known}
+func (t *Thread) release(op *Operation, lanes uint32) *release {
+	r := &release{by: t, op: op, known: t.known, lanes: lanes}
+	t.releaseBy(lanes, op.Kind == Fence)
 	t.tick()
 	return r
 }
 
-// releasesOf are the release patterns that a strong write by a thread ends, whatever address it writes.
-func (t *Thread) releasesOf(op *Operation) []*release {
+// releasesOf are the release patterns that a strong write by lanes of a thread ends, whatever address it writes.
+func (t *Thread) releasesOf(op *Operation, lanes uint32) []*release {
 	var all []*release
-	for _, f := range t.fences {
-		if f != nil {
-			all = append(all, f)
+	for _, fences := range t.fences {
+		for _, f := range fences {
+			if f.lanes&lanes != 0 {
+				t.releaseFor(lanes, f)
+				all = append(all, f)
+			}
 		}
 	}
 	if op.Release {
-		all = append(all, t.release(op))
+		all = append(all, t.release(op, lanes))
+	}
+	if t.wishesRelease(op, all) {
+		r := t.release(op, lanes)
+		r.wished = true
+		all = append(all, r)
 	}
 	return all
 }
@@ -68,30 +81,52 @@ func publish(t *Thread, op *Operation, releases []*release, before *message) *me
 // supersedes reports whether the message has a later release of the same thread, with a scope that is no narrower.
 func (m *message) supersedes(r *release) bool {
 	return slices.ContainsFunc(m.releases, func(own *release) bool {
-		return own.by == r.by && own.known.ordered.time >= r.known.ordered.time && own.op.Scope >= r.op.Scope
+		return own.by == r.by && (r.wished || !own.wished) && own.known.ordered.time >= r.known.ordered.time && own.op.Scope >= r.op.Scope
 	})
 }
 
-// observe is a strong read of a message.
-func (t *Thread) observe(m *message, op *Operation) {
+// observe is a strong read of a message by lanes of a thread.
+func (t *Thread) observe(m *message, op *Operation, lanes uint32) {
 	if m == nil || m.op.Bytes != op.Bytes {
 		return
 	}
 	strong := morallyStrong(m.writer, m.op, t, op)
 	for _, r := range m.releases {
-		o := observation{r, strong}
-		if r.by == t || op.Acquire && t.acquire(o, op) || op.Reduction || slices.Contains(t.seen, o) {
+		if t.wishes != nil && r.by != t && !op.Reduction {
+			t.wish(r, op)
+		}
+		if r.wished {
 			continue
 		}
-		t.seen = append(t.seen, o)
+		o := observation{r, strong, lanes}
+		if r.by == t || op.Acquire && t.acquire(o, op, lanes) || op.Reduction {
+			continue
+		}
+		t.remember(o)
 	}
 }
 
-// acquire ends an acquire pattern with an acquire or a fence. It reports whether the release happens before that.
-func (t *Thread) acquire(o observation, op *Operation) bool {
+// remember keeps an observation until a fence has acquired it.
+func (t *Thread) remember(o observation) {
+	for i := range t.seen {
+		if s := &t.seen[i]; s.release == o.release && s.morallyStrong == o.morallyStrong {
+			s.lanes |= o.lanes
+			return
+		}
+	}
+	t.seen = append(t.seen, o)
+}
+
+// acquire ends an acquire pattern with an acquire or a fence by lanes. It reports whether the release happens before
+// that.
+func (t *Thread) acquire(o observation, op *Operation, lanes uint32) bool {
 	if o.morallyStrong && o.op.Scope.reaches(o.by.place, t.place) && op.Scope.reaches(t.place, o.by.place) {
 		// Clocks are joined as a whole: who knows the time of the release knows what led to it.
-		if o.known.ordered.time > t.known.ordered.at(o.by.number) {
+		isNew := o.known.ordered.time > t.known.ordered.at(o.by.number)
+		if isNew || t.lanes[byPTX].learned != 0 {
+			t.learn(lanes)
+		}
+		if isNew {
 			t.known.join(&o.known)
 		}
 		return true

@@ -9,6 +9,7 @@ type Memory struct {
 	last   *chunk // that was accessed last, with its number
 	number uint64
 	origin *event // that began the memory; see BeginMemory
+	now    *event // that accesses it
 	// Unwritten, where it is not nil, is called at a read of an element of which nothing was written.
 	Unwritten func(t *Thread, op *Operation, addr uint64)
 	// Name tells people which memory it is. The detector passes it on.
@@ -24,12 +25,6 @@ const (
 type chunk struct {
 	rest  [1]cell // of the bytes without a page
 	pages [chunkBytes / pageBytes]*page
-}
-
-// page is what is kept of pageBytes. All its cells have the same size, that of the smallest element accessed so far.
-type page struct {
-	grain uint64 // bytes of a cell
-	cells []cell
 }
 
 // cell is the last write to some bytes, and the reads since then.
@@ -50,19 +45,34 @@ type more struct {
 type event struct {
 	thread *Thread
 	time   uint32
+	step   uint32
 	op     *Operation
+	run    run
+	footprint
 }
 
 // Access is an access of a thread: for each lane's address so many elements, one behind the other. Every address is a
 // multiple of the element's size.
 func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint64, elements int) {
-	d.at = m
+	d.AccessByLanes(t, m, op, 0, addresses, elements)
+}
+
+// AccessByLanes is [Detector.Access] by lanes of a warp, which have an address each. 0 does not tell them apart.
+func (d *Detector) AccessByLanes(t *Thread, m *Memory, op *Operation, lanes uint32, addresses []uint64, elements int) {
+	bytes := op.Bytes * uint64(elements)
+	e := &event{
+		thread: t, time: t.time, step: t.step, op: op, run: runOf(addresses, bytes),
+		footprint: footprintOf(lanes, addresses, bytes),
+	}
+	d.at, m.now = m, e
+	t.lanes[byPTX].pending |= lanes
+	t.lanes[byHardware].pending |= lanes
 	if op.strong() && op.Kind != Write {
-		m.each(op, addresses, elements, func(_ uint64, cells []cell, perElement int) {
+		m.each(op, addresses, elements, func(addr uint64, cells []cell, perElement int) {
 			for i := range cells {
 				m := cells[i].message()
 				if i%perElement == 0 {
-					t.observe(m, op)
+					t.observe(m, op, e.lanesAt(m, addr+uint64(i/perElement)*op.Bytes))
 					d.poll(t, m, op)
 				}
 				m.isObserved(t, op)
@@ -70,14 +80,13 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 		})
 		d.tears(t, m, op, addresses, elements)
 	}
-	e := &event{thread: t, time: t.time, op: op}
 	if op.Kind == Read {
 		m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.read(e, addr, cells, n) })
 		return
 	}
 	var releases []*release
 	if op.strong() {
-		releases = t.releasesOf(op) // behind what an atomic operation has acquired
+		releases = t.releasesOf(op, e.orAll()) // behind what an atomic operation has acquired
 	}
 	m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.write(e, addr, cells, n, releases) })
 }
@@ -86,10 +95,12 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 func (d *Detector) read(e *event, addr uint64, cells []cell, perElement int) {
 	d.at.checkWritten(e, addr, cells, perElement)
 	var ordered *event // before e: elements that were written at once are compared once
+	grain := e.op.Bytes / uint64(perElement)
 	for i := range cells {
 		c := &cells[i]
+		d.cell, d.byLane = addr+uint64(i)*grain, false
 		if c.write != ordered && !d.compareObserved(c.write, c.message(), e, addr+uint64(i/perElement)*e.op.Bytes) &&
-			c.more == nil {
+			c.more == nil && !d.byLane {
 			ordered = c.write
 		}
 		d.compareEarlier(c, e, addr+uint64(i/perElement)*e.op.Bytes)
@@ -103,13 +114,16 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, re
 		d.at.checkWritten(e, addr, cells, perElement)
 	}
 	var orderedWrite, orderedRead *event
+	grain := e.op.Bytes / uint64(perElement)
 	for i := range cells {
 		c := &cells[i]
+		d.cell, d.byLane = addr+uint64(i)*grain, false
 		at := addr + uint64(i/perElement)*e.op.Bytes
-		if c.write != orderedWrite && !d.compareObserved(c.write, c.message(), e, at) && c.more == nil {
+		if c.write != orderedWrite && !d.compareObserved(c.write, c.message(), e, at) && c.more == nil && !d.byLane {
 			orderedWrite = c.write
 		}
-		if c.read != orderedRead && !d.compare(c.read, e, at) {
+		d.byLane = false
+		if c.read != orderedRead && !d.compare(c.read, e, at) && !d.byLane {
 			orderedRead = c.read
 		}
 		var before *message
@@ -185,7 +199,7 @@ func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(at
 			if stop-begin == chunkBytes && op.Bytes == pageBytes {
 				c.whole(op, begin, f)
 			} else {
-				c.some(op, begin, stop, f)
+				c.some(m.now, op, begin, stop, f)
 			}
 			begin = stop
 		}
@@ -202,25 +216,6 @@ func (c *chunk) whole(op *Operation, addr uint64, f func(uint64, []cell, int)) {
 	f(addr, c.rest[:], 1)
 	if op.Kind == Write && !op.strong() { // all pages are alike now
 		clear(c.pages[:])
-	}
-}
-
-// some is each for elements of a chunk.
-func (c *chunk) some(op *Operation, addr, end uint64, f func(uint64, []cell, int)) {
-	for addr < end {
-		at := addr % chunkBytes / pageBytes
-		p := c.pages[at]
-		if p == nil {
-			p = &page{grain: pageBytes, cells: c.rest[:]}
-			c.pages[at] = p
-			p.split(op.Bytes)
-		} else if op.Bytes < p.grain {
-			p.split(op.Bytes)
-		}
-		stop := min(end, (addr/pageBytes+1)*pageBytes)
-		first := addr % pageBytes / p.grain
-		f(addr, p.cells[first:first+(stop-addr)/p.grain], int(op.Bytes/p.grain))
-		addr = stop
 	}
 }
 
@@ -250,18 +245,6 @@ func (m *Memory) chunk(number uint64) *chunk {
 	}
 	m.last, m.number = c, number
 	return c
-}
-
-// split makes the cells of a page smaller.
-func (p *page) split(grain uint64) {
-	parts := int(p.grain / grain)
-	cells := make([]cell, 0, len(p.cells)*parts)
-	for i := range p.cells {
-		for range parts {
-			cells = append(cells, p.cells[i].clone())
-		}
-	}
-	p.grain, p.cells = grain, cells
 }
 
 func (c *cell) clone() cell {

@@ -2,6 +2,9 @@ package race
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,6 +28,8 @@ import (
 //	0.0 awaits a            waits for that copy of its own; awaits.read for its reads alone
 //	0.0 mbar a              waits for an mbarrier that the copy completes
 //	0.0 fence.proxy.shared  a proxy fence; places are in shared memory
+//	0.0:3 writes x          by lane 3 of thread 0.0, 0.0:3,4 by two of its lanes
+//	0.0:3,4 meet            bar.warp.sync of these lanes, and "0.0 meet" of all; "votes" orders by hardware alone
 //	0.0 grid 0.1            a grid of thread 0.1 follows
 //	0.0 reads.nc x          a read by .nc
 type teller struct {
@@ -35,6 +40,7 @@ type teller struct {
 }
 
 func (s *teller) thread(name string) *Thread {
+	name, _, _ = strings.Cut(name, ":")
 	if t := s.threads[name]; t != nil {
 		return t
 	}
@@ -48,6 +54,25 @@ func (s *teller) thread(name string) *Thread {
 	}
 	s.threads[name] = s.d.NewThread(name, at, nil)
 	return s.threads[name]
+}
+
+// lanesOf are those that a name has, or none.
+func lanesOf(name string) (lanes uint32) {
+	_, list, _ := strings.Cut(name, ":")
+	for lane := range strings.SplitSeq(list, ",") {
+		if n, err := strconv.Atoi(lane); err == nil {
+			lanes |= 1 << n
+		}
+	}
+	return lanes
+}
+
+// orAllLanes are those of a name, or all.
+func orAllLanes(name string) uint32 {
+	if lanes := lanesOf(name); lanes != 0 {
+		return lanes
+	}
+	return allLanes
 }
 
 // operations are the words of a story without their scope.
@@ -87,6 +112,9 @@ func (s *teller) tell(number int, step string) {
 	case "begins":
 		s.d.BeginMemory(s.thread(words[0]), &s.memory, op)
 		return
+	case "meet", "votes":
+		s.d.SyncWarp(s.thread(words[0]), orAllLanes(words[0]), what == "meet")
+		return
 	case "ends":
 		s.d.EndMemory(s.thread(words[0]), &s.memory, 0, 1<<20, op)
 		return
@@ -102,14 +130,16 @@ func (s *teller) tell(number int, step string) {
 	}
 	op.Scope, op.Bytes, op.Space, op.Site = scope, 4, SharedSpace, number
 	if op.Kind == Fence {
-		s.d.Fence(s.thread(words[0]), &op)
+		s.d.FenceByLanes(s.thread(words[0]), &op, orAllLanes(words[0]))
 		return
 	}
 	address := uint64(words[2][0]) * 8
 	if what == "wide" {
 		op.Bytes = 8
 	}
-	s.d.Access(s.thread(words[0]), &s.memory, &op, []uint64{address}, 1)
+	lanes := lanesOf(words[0])
+	addresses := slices.Repeat([]uint64{address}, max(1, bits.OnesCount32(lanes)))
+	s.d.AccessByLanes(s.thread(words[0]), &s.memory, &op, lanes, addresses, 1)
 }
 
 // tellAsync tells a step of an asynchronous copy, of proxies or of grids; false: the step is another one.

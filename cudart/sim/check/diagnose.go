@@ -1,0 +1,186 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"gpurun/cudart/sim/check/race"
+)
+
+// mostDiagnoses bounds the runs that diagnose.
+const mostDiagnoses = 8
+
+// diagnoseAll adds to races that nothing orders what would order them. A run tells it of all races that it shows.
+func (c *Checker) diagnoseAll(e Exploration, all *Explored, task func(*Rank) error) {
+	if !e.Diagnose {
+		return
+	}
+	cfg := c.cfg
+	cfg.diagnoses = true
+	known, runs := map[string][]*Finding{}, 0
+	for i := range all.Findings {
+		f := &all.Findings[i]
+		if !f.isUnordered() {
+			continue
+		}
+		if known[f.sitesKey()] == nil && runs < mostDiagnoses {
+			runs++
+			diagnosing, err := New(cfg)
+			if err != nil {
+				return
+			}
+			r, _ := diagnosing.run(&replay{turns: f.Schedule.Turns}, task)
+			for _, d := range r.diagnosed() {
+				known[d.sitesKey()] = append(known[d.sitesKey()], &d)
+			}
+		}
+		if d := f.best(known[f.sitesKey()]); d != nil {
+			f.Sides, f.Where, f.Bytes, f.Flag, f.Advice = d.Sides, d.Where, d.Bytes, d.Flag, d.Advice
+		}
+	}
+}
+
+func (f *Finding) isUnordered() bool {
+	return f.Kind == Race && f.Cause == race.NoOrder.String() && f.Flag == nil && f.Advice == ""
+}
+
+// sitesKey is the same for races at the same instructions, whatever their causes.
+func (f *Finding) sitesKey() string {
+	bare := Finding{Kind: f.Kind, Sides: f.Sides}
+	return bare.Key()
+}
+
+// best is the diagnosis that explains a race best, of those at the same instructions in either order: one by a flag in
+// the same order, or else a buffer that is overwritten too soon.
+func (f *Finding) best(all []*Finding) *Finding {
+	var best *Finding
+	rank := func(d *Finding) int {
+		same := d.Sides[0].Line == f.Sides[0].Line && d.Sides[0].Kind == f.Sides[0].Kind
+		meets := strings.HasPrefix(d.Advice, noMeeting)
+		switch {
+		case same && !meets:
+			return 4
+		case meets && d.Sides[0].Kind == race.Read:
+			return 3
+		case same:
+			return 2
+		}
+		return 1
+	}
+	for _, d := range all {
+		if best == nil || rank(d) > rank(best) {
+			best = d
+		}
+	}
+	return best
+}
+
+const noMeeting = "a barrier of the ranks is missing"
+
+// diagnosed are the races of a run that diagnoses, with their flags and advice.
+func (r *run) diagnosed() []Finding {
+	var all []Finding
+	for _, f := range r.detector.Findings() {
+		out := Finding{Kind: Race, Sides: []Access{access(f.First), access(f.Second)}, Bytes: f.Second.Op.Bytes}
+		out.Where = r.where(f.Memory, f.Address)
+		d := f.Diagnosis
+		if d == nil { // of lanes: the finding says what is missing
+			continue
+		}
+		var release, acquire Access
+		if d.Missing != race.Nothing {
+			release, acquire = access(d.Edge.Release), access(d.Edge.Acquire)
+		}
+		early := out.Sides[0]
+		if d.Late {
+			early = out.Sides[1]
+		}
+		switch d.Missing {
+		case race.StrongerFlag:
+			out.Flag = &[2]Access{release, acquire}
+			out.Advice = stronger(release, acquire, d)
+		case race.BarrierBefore:
+			out.Advice = fmt.Sprintf("bar.sync is missing between %s (%s) and the flag's write at %s", early.line(),
+				early.noun(), release.line())
+		case race.BarrierBehind:
+			out.Advice = fmt.Sprintf("bar.sync is missing between the flag's read at %s and %s (%s)", acquire.line(),
+				out.Sides[1].line(), out.Sides[1].noun())
+		default:
+			out.Advice = r.missingMeeting(&out)
+		}
+		if out.Advice != "" {
+			all = append(all, out)
+		}
+	}
+	return all
+}
+
+// stronger says which instructions of a flag have to release and to acquire.
+func stronger(release, acquire Access, d *race.Diagnosis) string {
+	scope := "gpu"
+	if release.Rank != acquire.Rank {
+		scope = "sys"
+	}
+	if opcode := release.Opcode(); opcode == acquire.Opcode() && strings.HasPrefix(opcode, "atom.") && !d.Released {
+		return "atom.relaxed orders nothing: use atom.acq_rel." + scope
+	}
+	var weak, use []string
+	for _, side := range []struct {
+		Access
+		order string
+		fine  bool
+	}{{release, "release", d.Released}, {acquire, "acquire", d.Acquired}} {
+		if parts := strings.Split(side.Opcode(), "."); !side.fine {
+			order := ""
+			if len(parts) > 1 && (parts[1] == "volatile" || parts[1] == "relaxed") {
+				order = "." + parts[1]
+			}
+			weak, use = append(weak, parts[0]+order), append(use, parts[0]+"."+side.order+"."+scope)
+		}
+	}
+	if len(weak) == 0 {
+		return ""
+	}
+	verb := " orders nothing: use "
+	if len(weak) > 1 {
+		verb = " order nothing: use "
+	}
+	return strings.Join(weak, " and ") + verb + strings.Join(use, " and ")
+}
+
+// missingMeeting names what would keep the work of two ranks apart that share no flag.
+func (r *run) missingMeeting(f *Finding) string {
+	first, second := f.Sides[0], f.Sides[1]
+	if first.Rank == second.Rank {
+		return ""
+	}
+	for launch := 1; launch <= r.launches && first.Launch != 0; launch++ {
+		if r.priors[launch] == first.Launch && !r.waitedPrior[launch] {
+			return fmt.Sprintf("add griddepcontrol.wait to %s: it was launched early, and its flags do not wait for %s",
+				r.grids[launch-1].kernel, first.Kernel)
+		}
+	}
+	sameCall := first.Launch > 0 && second.Launch > 0 && r.grids[first.Launch-1].call == r.grids[second.Launch-1].call
+	switch {
+	case sameCall:
+		return ""
+	case second.writes():
+		return fmt.Sprintf("%s behind the %s by rank %d: rank %d's next work overwrites", noMeeting,
+			first.noun(), first.Rank, second.Rank)
+	}
+	return fmt.Sprintf("%s between the %s by rank %d and the %s by rank %d", noMeeting, first.noun(),
+		first.Rank, second.noun(), second.Rank)
+}
+
+// line is where an access is in the PTX; the command of a stream has no line.
+func (a Access) line() string {
+	if a.Module == "" {
+		return "the " + a.Text
+	}
+	return fmt.Sprintf("PTX line %d", a.Line)
+}
+
+// noun is what an access does, as a noun.
+func (a Access) noun() string {
+	return [...]string{race.Read: "read", race.Write: "write", race.Update: "atomic operation", race.Fence: "fence"}[a.Kind]
+}

@@ -1,0 +1,98 @@
+package check
+
+import (
+	"testing"
+
+	"gpurun/cudart/sim/check/race"
+)
+
+// A race that nothing orders says what would order it: an instruction of the flag, or a barrier of a block.
+func TestDiagnosis(t *testing.T) {
+	right := map[string]string{
+		"STORE": "st.release.sys.global.u32", "LOAD": "ld.acquire.sys.global.u32",
+		"SENDER_BARRIER": blockBarrier, "RECEIVER_BARRIER": blockBarrier,
+	}
+	for name, c := range map[string]struct {
+		change map[string]string
+		flag   bool
+		want   string
+	}{
+		"the flag is relaxed": {
+			map[string]string{"STORE": "st.relaxed.sys.global.u32"}, true, "st.relaxed orders nothing: use st.release.sys",
+		},
+		"the poll is relaxed": {
+			map[string]string{"LOAD": "ld.relaxed.sys.global.u32"}, true, "ld.relaxed orders nothing: use ld.acquire.sys",
+		},
+		"both are volatile": {
+			map[string]string{"STORE": "st.volatile.global.u32", "LOAD": "ld.volatile.global.u32"},
+			true,
+			"st.volatile and ld.volatile order nothing: use st.release.sys and ld.acquire.sys",
+		},
+		"a fence before the flag": {
+			map[string]string{
+				"STORE": "st.relaxed.sys.global.u32", "SENDER_FENCE": "@%first fence.acq_rel.sys;", "LOAD": "ld.relaxed.sys.global.u32",
+			}, true, "ld.relaxed orders nothing: use ld.acquire.sys",
+		},
+		"a fence behind the poll": {
+			map[string]string{
+				"STORE": "st.relaxed.sys.global.u32", "RECEIVER_FENCE": "fence.acq_rel.sys;", "LOAD": "ld.relaxed.sys.global.u32",
+			}, true, "st.relaxed orders nothing: use st.release.sys",
+		},
+		"the sender signals soon": {
+			map[string]string{"SENDER_BARRIER": warpBarrier},
+			false,
+			"bar.sync is missing between PTX line 20 (write) and the flag's write at PTX line 24",
+		},
+		"the receiver reads soon": {
+			map[string]string{"RECEIVER_BARRIER": warpBarrier},
+			false,
+			"bar.sync is missing between the flag's read at PTX line 30 and PTX line 37 (read)",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := story(with(right, c.change))
+			e, err := Explore(Config{Ranks: 2}, Exploration{Schedules: 8, ShrinkRuns: 4, Diagnose: true},
+				func(r *Rank) error { return passMessage(r, text, 64) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(e.Findings) != 1 {
+				t.Fatalf("%d findings, want 1: %v", len(e.Findings), e.Findings)
+			}
+			if f := e.Findings[0]; f.Advice != c.want || (f.Flag != nil) != c.flag {
+				t.Errorf("got:\n%v\nwant: %s", f.Finding, c.want)
+			}
+		})
+	}
+}
+
+// The write that should have come before the flag comes behind the read: the diagnosis is the same.
+func TestDiagnosisOfALateWrite(t *testing.T) {
+	text := story(map[string]string{
+		"STORE": "st.release.sys.global.u32", "LOAD": "ld.acquire.sys.global.u32", "RECEIVER_BARRIER": blockBarrier,
+	})
+	late := 0
+	for seed := range uint64(40) {
+		c, err := New(Config{Ranks: 2, diagnoses: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.run(newRandom(seed), func(r *Rank) error { return passMessage(r, text, 64) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.diagnosed() {
+			if f.Sides[1].Kind != race.Write {
+				continue
+			}
+			late++
+			const want = "bar.sync is missing between PTX line 20 (write) and the flag's write at PTX line 24"
+			if f.Advice != want {
+				t.Errorf("seed %d: %q, want %q", seed, f.Advice, want)
+			}
+		}
+	}
+	if late == 0 {
+		t.Error("no write came late")
+	}
+}

@@ -1,0 +1,103 @@
+package race
+
+// Diagnosis says what would have ordered the two accesses of a race.
+type Diagnosis struct {
+	Missing Missing
+	// Edge is a strong write and a strong read of it, between the two accesses. Their operations may be relaxed.
+	Edge Edge
+	// Released and Acquired say that the side of the edge is a release, or an acquire, already.
+	Released, Acquired bool
+	// Late says that the second access should have been the first: its block has signalled before it.
+	Late bool
+}
+
+// Missing is what an edge lacks.
+type Missing uint8
+
+// What may be missing.
+const (
+	Nothing       Missing = iota // no edge is near
+	StrongerFlag                 // the flag's write does not release, or its read does not acquire
+	BarrierBefore                // between the first access and the flag's write by another warp of its block
+	BarrierBehind                // between the flag's read and the second access by another warp of its block
+)
+
+// wishes are the edges that a run would have if each strong write released and each strong read acquired, for .sys.
+// They count in the clock that takes each scope for .sys.
+type wishes struct {
+	edges []wish
+	known map[wishKey]bool
+}
+
+type wish struct {
+	wishKey
+	at       uint32 // time of the read
+	acquired bool
+}
+
+type wishKey struct {
+	*release
+	to   *Thread
+	read *Operation
+}
+
+// Diagnose makes the detector say of each race what would order it. That costs time and memory. Causes differ from
+// those of another run. It is called before there are threads.
+func (d *Detector) Diagnose() { d.wishes = &wishes{known: map[wishKey]bool{}} }
+
+// wishesRelease reports whether a strong write by a thread gets a release for the diagnosis.
+func (t *Thread) wishesRelease(op *Operation, releases []*release) bool {
+	return t.wishes != nil && !op.Release && len(releases) == 0
+}
+
+// wish is a strong read of a release.
+func (t *Thread) wish(r *release, op *Operation) {
+	t.known.anyScope.join(&r.known.anyScope)
+	if key := (wishKey{r, t, op}); !t.wishes.known[key] {
+		t.wishes.known[key] = true
+		t.wishes.edges = append(t.wishes.edges, wish{key, t.time, op.Acquire})
+	}
+}
+
+// acquireAll notes that a fence of a thread acquires what the thread has read.
+func (w *wishes) acquireAll(t *Thread) {
+	for i := range w.edges {
+		w.edges[i].acquired = w.edges[i].acquired || w.edges[i].to == t
+	}
+}
+
+// diagnose looks for the last edge between two accesses, and else for one from a block or to a block of theirs.
+func (d *Detector) diagnose(old, now *event) *Diagnosis {
+	best := &Diagnosis{}
+	for i := len(d.wishes.edges) - 1; i >= 0; i-- {
+		e := &d.wishes.edges[i]
+		from := old.time <= e.known.anyScope.at(old.thread.number)
+		to := e.at <= now.thread.known.anyScope.at(e.to.number)
+		missing := Nothing
+		switch {
+		case from && to && !e.wished && e.acquired: // an edge that is fine follows the one that is not
+		case from && to:
+			missing = StrongerFlag
+		case to && old.thread != e.by && BlockScope.reaches(old.thread.place, e.by.place):
+			missing = BarrierBefore
+		case from && now.thread != e.to && BlockScope.reaches(e.to.place, now.thread.place):
+			missing = BarrierBehind
+		}
+		late := missing == Nothing && now.op.Kind != Read && now.thread != e.by &&
+			BlockScope.reaches(e.by.place, now.thread.place) && BlockScope.reaches(e.to.place, old.thread.place)
+		if late {
+			missing = BarrierBefore
+		}
+		if missing == Nothing || best.Missing != Nothing && missing != StrongerFlag {
+			continue
+		}
+		best = &Diagnosis{
+			Missing: missing, Edge: Edge{Side{e.by.Name, e.release.op}, Side{e.to.Name, e.read}},
+			Released: !e.wished, Acquired: e.acquired, Late: late,
+		}
+		if missing == StrongerFlag {
+			break
+		}
+	}
+	return best
+}
