@@ -11,6 +11,9 @@ import (
 // strategies are those of the schedules that a mutant is run under, at most, by their seeds.
 var strategies = []check.Strategy{check.Random, check.Late, check.PCT, check.Bounded, check.Random, check.Late}
 
+// enough is the schedule behind which a mutant that shows otherwise is run no more.
+const enough = 1
+
 // result is what became of a mutant.
 type result struct {
 	*subject
@@ -26,7 +29,7 @@ type verdict string
 // The verdicts, in the order of the table's columns.
 const (
 	killed      verdict = "killed"       // by a finding with the right cause that names the lines
-	byResult    verdict = "by result"    // by a wrong result with rank, call and element, in a class where none else can be
+	byResult    verdict = "by result"    // by a wrong result of a rank, in a class where nothing else can tell
 	noted       verdict = "note"         // by a finding of that kind which PTX alone forbids
 	otherCause  verdict = "other cause"  // by a finding that does not say what the mistake is
 	wrongResult verdict = "result only"  // by a wrong result or a wait without an end, alone
@@ -57,7 +60,7 @@ func (s *subject) judge(m *mutate.Mutant) (result, error) {
 			v == incomplete && best.verdict == survived {
 			best.verdict, best.detail, best.schedules = v, detail, seed+1
 		}
-		if v == killed || v == refused {
+		if v == killed || v == refused || seed == enough && slices.Contains([]verdict{byResult, noted}, best.verdict) {
 			return best, nil
 		}
 		if seed > 0 || v != survived {

@@ -13,8 +13,9 @@ var update = flag.Bool("update", false, "write docs/check-mutants.md; with GPURU
 
 // classes are those of the table, in its order.
 var classes = []mutate.Class{
-	mutate.WaitSkipped, mutate.PeerMissed, mutate.PacketSkipped, mutate.PacketMissed, mutate.WrongPeer, mutate.FirstWord,
-	mutate.BarrierRemoved, mutate.WarpSyncRemoved, mutate.ClusterRemoved, mutate.FlagFirst, mutate.ReleaseRelaxed, mutate.ReleaseWeak,
+	mutate.WaitSkipped, mutate.PeerMissed, mutate.PacketSkipped, mutate.PacketMissed, mutate.WrongPeer,
+	mutate.FirstWord, mutate.BarrierRemoved, mutate.WarpSyncRemoved, mutate.ClusterRemoved, mutate.FlagFirst,
+	mutate.ReleaseRelaxed, mutate.ReleaseWeak,
 	mutate.AcquireRelaxed, mutate.AcquireWeak, mutate.RelaxedWeak, mutate.ScopeGPU, mutate.ScopeBlock,
 	mutate.FenceRemoved, mutate.ProxyRemoved, mutate.EpochStuck, mutate.EpochDoubled, mutate.ParityConstant,
 	mutate.ResetSkipped, mutate.LaneDropped, mutate.PacketTorn, mutate.DependencyLost, mutate.BulkWaitRead,

@@ -25,7 +25,7 @@ type expectation struct {
 	atLine bool
 	// result says that no order of accesses shows the mistake, so that a wrong result with rank, call and element is what
 	// can be said: packets and mailboxes are read and written by strong accesses alone, which do not race, and the load
-	// that polls one is the load of its data.
+	// that polls one is the load of its data. What a lane does not store may be the reset of a mailbox.
 	result bool
 }
 
@@ -34,13 +34,15 @@ type expectation struct {
 var signalling = []check.Kind{check.Deadlock, check.StaleFlag, check.LostSignal, check.Uninitialized}
 
 var expectations = map[mutate.Class]expectation{
-	mutate.WaitSkipped:      {races: []string{noOrder, notWaited}, kinds: signalling},
-	mutate.PeerMissed:       {races: []string{noOrder, notWaited}, kinds: signalling},
-	mutate.PacketSkipped:    {races: []string{noOrder}, kinds: signalling, result: true},
-	mutate.PacketMissed:     {races: []string{noOrder}, kinds: signalling, result: true},
-	mutate.WrongPeer:        {races: []string{noOrder}, kinds: signalling},
-	mutate.FirstWord:        {kinds: []check.Kind{check.Torn}, result: true},
-	mutate.BarrierRemoved:   {races: []string{noOrder, notWaited}, kinds: []check.Kind{check.Uninitialized, check.BarrierDivergence}},
+	mutate.WaitSkipped:   {races: []string{noOrder, notWaited}, kinds: signalling},
+	mutate.PeerMissed:    {races: []string{noOrder, notWaited}, kinds: signalling},
+	mutate.PacketSkipped: {races: []string{noOrder}, kinds: signalling, result: true},
+	mutate.PacketMissed:  {races: []string{noOrder}, kinds: signalling, result: true},
+	mutate.WrongPeer:     {races: []string{noOrder}, kinds: signalling},
+	mutate.FirstWord:     {kinds: []check.Kind{check.Torn}, result: true},
+	mutate.BarrierRemoved: {
+		races: []string{noOrder, notWaited}, kinds: []check.Kind{check.Uninitialized, check.BarrierDivergence},
+	},
 	mutate.WarpSyncRemoved:  {races: []string{noOrder}},
 	mutate.ClusterRemoved:   {races: []string{noOrder}, kinds: []check.Kind{check.Uninitialized, check.Freed}},
 	mutate.FlagFirst:        {races: []string{noOrder}},
@@ -57,7 +59,7 @@ var expectations = map[mutate.Class]expectation{
 	mutate.EpochDoubled:     {races: []string{noOrder}, kinds: signalling, result: true},
 	mutate.ParityConstant:   {races: []string{noOrder}, kinds: signalling, result: true},
 	mutate.ResetSkipped:     {races: []string{noOrder}, kinds: signalling, result: true},
-	mutate.LaneDropped:      {races: []string{noOrder}, kinds: signalling},
+	mutate.LaneDropped:      {races: []string{noOrder}, kinds: signalling, result: true},
 	mutate.PacketTorn:       {races: []string{overlap}, kinds: []check.Kind{check.Torn}, atLine: true},
 	mutate.DependencyLost:   {races: []string{check.PriorNotWaited}},
 	mutate.BulkWaitRead:     {races: []string{noOrder, notWaited}},
@@ -71,7 +73,9 @@ var expectations = map[mutate.Class]expectation{
 func right(m *mutate.Mutant, f *check.Finding) bool {
 	e := expectations[m.Class]
 	switch {
-	case f.Kind == check.Race && !slices.Contains(e.races, f.Cause), f.Kind != check.Race && !slices.Contains(e.kinds, f.Kind):
+	case f.Kind == check.Race && !slices.Contains(e.races, f.Cause):
+		return false
+	case f.Kind != check.Race && !slices.Contains(e.kinds, f.Kind):
 		return false
 	case f.Kind == check.Deadlock:
 		return slices.ContainsFunc(f.Waits, func(w check.Wait) bool { return w.Line > 0 && w.For != "" })

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -58,6 +59,9 @@ func (c candidate) isWanted() bool {
 	one := uint32(max(c.share, 1))
 	if !all() {
 		one *= 10
+	}
+	if !all() && c.major == 9 { // runs with wgmma take seconds each
+		return false
 	}
 	return h.Sum32()%one == 0
 }
@@ -114,22 +118,23 @@ func judged(t *testing.T) (results []result, pending []*subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	some, err := candidates(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = slices.DeleteFunc(list, func(s *subject) bool {
+		return !slices.ContainsFunc(some, func(c candidate) bool { return c.subject == s })
+	})
 	errs := make([]error, len(list))
 	inParallel(len(list), func(i int) { errs[i] = list[i].try() })
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	var ready []*subject
 	for _, s := range list {
-		if s.pending == "" {
-			ready = append(ready, s)
-		} else {
+		if s.pending != "" {
 			pending = append(pending, s)
 		}
 	}
-	some, err := candidates(ready)
-	if err != nil {
-		t.Fatal(err)
-	}
+	some = slices.DeleteFunc(some, func(c candidate) bool { return c.pending != "" })
 	return judgeAll(t, some), pending
 }

@@ -34,8 +34,8 @@ type subject struct {
 	fails   map[int]bool    // the schedules under which the original does not end
 }
 
-// attempt runs the calls with some text of the module once, for mutants of a class, by the strategy of a seed. The error
-// is that of the ranks.
+// attempt runs the calls with some text of the module once, for mutants of a class, by the strategy of a seed. The
+// error is that of the ranks.
 func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, seed int) (*check.Report, error) {
 	with := s.task
 	if class == mutate.DependencyLost && s.early != nil {
@@ -46,7 +46,7 @@ func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, see
 		return &check.Report{}, err
 	}
 	strategy := strategies[seed]
-	if s.major > 0 {
+	if s.major > 0 { // products, whose loops by the clock take long where others come last
 		strategy = check.Random
 	}
 	return c.RunStrategy(strategy, uint64(seed), task)

@@ -163,8 +163,8 @@ Of kernels for two ranks alone, one mutant in %d is run, and of fused products o
 - made: the mutants whose line some call gets to. Of the others, most are in code that runs when a wait has timed out.
 - killed: by a finding of a kind and a cause that the class expects, under the model of the hardware. A deadlock names
   the wait, its word and who has written it.
-- by result: a wrong result with rank, call and element, in classes about packets and mailboxes, counts of calls and
-  resets. Packets are read and written by strong accesses alone, which do not race, and no other word says when one has
+- by result: a wrong result with rank, call and element, in classes about packets and mailboxes, counts of calls, resets
+  and stores. Packets are read and written by strong accesses alone, which do not race, and no other word says when one has
   come.
 - note: such a finding under --model ptx alone.
 - other cause: a finding, but not of the cause or the line that the class demands.

@@ -9,8 +9,7 @@ import (
 	"gpurun/cudart"
 )
 
-// A block that waits at the barrier of its cluster is part of a deadlock in which another block polls what nobody
-// writes.
+// A block that waits at the barrier of its cluster is part of a deadlock in which another polls what nobody writes.
 func TestDeadlockBesideTheBarrierOfACluster(t *testing.T) {
 	const polls = `@!%first bra go;
 read:
@@ -28,8 +27,9 @@ go:
 	if at < 0 {
 		t.Fatalf("found %v, %v", found, err)
 	}
-	told := found[at].String()
-	if !strings.Contains(told, "the other blocks of its cluster") || !strings.Contains(told, ":40") {
-		t.Error(told)
+	for _, part := range []string{"the other blocks of its cluster", ":40"} {
+		if text := found[at].String(); !strings.Contains(text, part) {
+			t.Errorf("%q is not in %s", part, text)
+		}
 	}
 }
