@@ -17,7 +17,7 @@ import (
 func TestTimelinesOfKernelFiles(t *testing.T) {
 	two := []string{
 		"barrier barrier, line 10", "launch reduce_scatter, line 13", "barrier barrier, line 19",
-		"launch all_gather, line 22",
+		"launch all_gather, line 22", "barrier barrier, line 28",
 	}
 	for _, tt := range []struct {
 		name         string
@@ -106,7 +106,7 @@ size = 64
 	job := userJob(t, path, 2)
 	job.Record, job.Sizes = true, []int64{768}
 	timeline := ranks{world: 2}.timeline(t, job)
-	const reset, launches = "barrier, reset pad, barrier", "barrier, reduce_scatter, barrier, all_gather"
+	const reset, launches = "barrier, reset pad, barrier", "barrier, reduce_scatter, barrier, all_gather, barrier"
 	for rank, want := range []string{
 		reset + ", " + launches + ", fill pad", reset + ", " + launches + ", fill pad, copy pad to more",
 	} {

@@ -111,7 +111,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	if op.Scope != race.NoScope && elements > 1 {
 		op.Vector = elements
 	}
-	if a.Kind != exec.Reads {
+	if a.Kind != exec.Reads && !a.Failed {
 		o.run.changes++
 	}
 	if a.Kind == exec.Writes {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -52,5 +53,16 @@ func TestProcessorsMakeNoDifference(t *testing.T) {
 	}
 	if one, two := run(1), run(2); one != two {
 		t.Errorf("with one processor:\n%s\nwith two:\n%s", one, two)
+	}
+}
+
+// Warps that poll by compare-and-swap change nothing for one another: the rank that both wait for has its turns, however
+// late it is.
+func TestFailedCompareAndSwapChangesNothing(t *testing.T) {
+	const await = "@L@: atom.relaxed.sys.global.cas.b32 %a, [%x], 1, 1; setp.ne.u32 %p, %a, 1; @%p bra @L@;"
+	first, second := strings.ReplaceAll(await, "@L@", "first"), strings.ReplaceAll(await, "@L@", "second")
+	e := explore(t, Exploration{Strategies: []Strategy{Late, PCT}, Schedules: 80, Seed: 5}, first, second, storeX)
+	if !e.Clean() || e.Steps > 1<<16 {
+		t.Errorf("%d steps, findings %v, incomplete %q, error %v", e.Steps, e.Findings, e.Incomplete, e.Err)
 	}
 }

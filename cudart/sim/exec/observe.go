@@ -68,6 +68,7 @@ type ObservedAccess struct {
 	ReadOnly     bool   // a load by .nc
 	Multicast    bool   // by a multicast address; Addresses are those of one member
 	Reduction    bool   // red
+	Failed       bool   // a compare-and-swap of which no lane has changed anything
 	Lanes        uint32
 	Addresses    lanes // generic, of the lanes that access memory
 }

@@ -79,6 +79,7 @@ func (c *compiler) observeAccess(o *op) {
 		shape.Bytes, shape.Elements = 16, 1
 	}
 	access, strong := o.run, shape.Order != "" && shape.Order != "weak"
+	swaps := kind == Updates && slices.Contains(c.in.Mods, "cas") && shape.Bytes <= 8
 	o.run = func(w *warp, o *op, mask uint32) error {
 		w.expandLanes(o.a)
 		a, bias := &w.grid.observed, o.mem.bias
@@ -89,9 +90,16 @@ func (c *compiler) observeAccess(o *op) {
 		if strong && w.endsBefore(a, mask) {
 			return errBeforeSync
 		}
+		var expected *lanes
+		if swaps {
+			w.expandLanes(o.b)
+			copied := w.regs[o.b] // before a result that overwrites it
+			expected = &copied
+		}
 		if err := access(w, o, mask); err != nil {
 			return err
 		}
+		a.Failed = swaps && w.differs(o.d, expected, mask)
 		for m := mask; m != 0; m &= m - 1 {
 			if lane := lowest(m); observable(a.Addresses[lane]) {
 				a.Lanes |= 1 << lane
@@ -102,6 +110,17 @@ func (c *compiler) observeAccess(o *op) {
 		}
 		return nil
 	}
+}
+
+// differs reports whether all lanes have other values in a register.
+func (w *warp) differs(slot int32, values *lanes, mask uint32) bool {
+	w.expandLanes(slot)
+	for m := mask; m != 0; m &= m - 1 {
+		if lane := lowest(m); w.regs[slot][lane] == values[lane] {
+			return false
+		}
+	}
+	return true
 }
 
 // observable reports whether others than the thread itself can write to an address.
