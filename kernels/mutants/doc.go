@@ -3,5 +3,5 @@
 //
 //	GPURUN_MUTANTS=all go test -timeout 30m ./kernels/mutants -update
 //
-// Without GPURUN_MUTANTS, a tenth of the mutants is run.
+// Without GPURUN_MUTANTS, a fortieth of the mutants is run, and a tenth with GPURUN_EXHAUSTIVE=1, as in CI.
 package mutants

@@ -74,7 +74,7 @@ const (
 // minute on two cores, that of a kernel of 30 lines about two seconds.
 const (
 	fewSchedules        = 4  // everything
-	collectiveSchedules = 10 // all algorithms of a collective
+	collectiveSchedules = 16 // all algorithms of a collective
 	usualSchedules      = 24 // chosen algorithms, or a kernel file
 )
 

@@ -56,8 +56,8 @@ func TestProcessorsMakeNoDifference(t *testing.T) {
 	}
 }
 
-// Warps that poll by compare-and-swap change nothing for one another: the rank that both wait for has its turns, however
-// late it is.
+// Warps that poll by compare-and-swap change nothing for one another: the rank that both wait for has its turns,
+// however late it is.
 func TestFailedCompareAndSwapChangesNothing(t *testing.T) {
 	const await = "@L@: atom.relaxed.sys.global.cas.b32 %a, [%x], 1, 1; setp.ne.u32 %p, %a, 1; @%p bra @L@;"
 	first, second := strings.ReplaceAll(await, "@L@", "first"), strings.ReplaceAll(await, "@L@", "second")
