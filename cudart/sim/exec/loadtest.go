@@ -3,6 +3,7 @@ package exec
 import (
 	"math/bits"
 	"slices"
+	"sync"
 
 	"gpurun/cudart/sim/ptx"
 )
@@ -45,10 +46,19 @@ type follower struct {
 // mostFollowed bounds how many instructions behind a load are looked at.
 const mostFollowed = 512
 
+// followedLoads are the loads of a kernel that were followed, by their places. A sync.Map is generic code: compiled
+// here, where the race detector is left out, the whole program would have it without the detector's calls.
+type followedLoads struct {
+	mu    sync.Mutex
+	tests map[int32]*loadTests
+}
+
 // loadTests follows the load at a place.
 func (k *Kernel) loadTests(pc int32) *loadTests {
-	if known, ok := k.followed.Load(pc); ok {
-		return known.(*loadTests)
+	k.followed.mu.Lock()
+	defer k.followed.mu.Unlock()
+	if known := k.followed.tests[pc]; known != nil {
+		return known
 	}
 	f := &follower{code: k.code, regs: map[int]followed{}, defined: map[int]bool{}}
 	in := k.code[pc].inst
@@ -59,7 +69,10 @@ func (k *Kernel) loadTests(pc int32) *loadTests {
 		f.end = k.loopEnd(pc)
 		f.walk(pc + 1)
 	}
-	k.followed.Store(pc, &f.tests)
+	if k.followed.tests == nil {
+		k.followed.tests = map[int32]*loadTests{}
+	}
+	k.followed.tests[pc] = &f.tests
 	return &f.tests
 }
 

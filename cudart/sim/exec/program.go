@@ -51,7 +51,7 @@ type Kernel struct {
 	usesHeap     bool // it calls malloc or free
 
 	spare    sync.Pool // *warpMemory of warps that have exited
-	followed sync.Map  // *loadTests by the place of the load
+	followed followedLoads
 }
 
 // maxConst is how much constant memory a module may have (CUDA programming guide, "Technical
