@@ -17,6 +17,11 @@ import (
 // electEvery is the time between attempts to find or become the server.
 const electEvery = 500 * time.Millisecond
 
+// incumbentFirst is for how long a candidate waits after etcd failed to answer it. Etcd may have lost the lease of the
+// agent that serves; by then that agent has taken another: its attempts time out after a third of ttl (see renew), and
+// follow each other by electEvery.
+func incumbentFirst(ttl time.Duration) time.Duration { return ttl/3 + 2*electEvery }
+
 // election is a rendezvous that is served by the agent which holds a lease in
 // etcd. When it dies, its lease expires, and another agent is elected. What the
 // job has been through so far, every agent tells when it joins.
@@ -44,8 +49,9 @@ func (e *election) find(ctx context.Context) (string, error) {
 		}
 	}
 	why := errors.New("etcd did not answer in time")
+	var mayServe time.Time
 	for {
-		target, err := e.ask(ctx)
+		target, err := e.ask(ctx, time.Now().After(mayServe))
 		switch {
 		case target != "" || errors.As(err, new(*End)):
 			return target, err
@@ -53,6 +59,7 @@ func (e *election) find(ctx context.Context) (string, error) {
 			why = errors.New("no agent was elected")
 		case ctx.Err() == nil: // else it says only that time is up
 			why = err
+			mayServe = time.Now().Add(incumbentFirst(e.config.Timeouts.keepAlive()))
 		}
 		e.config.Logger.Debug("looking for the agent that serves the rendezvous", zap.Error(why))
 		if cause := pause(ctx, electEvery); cause != nil {
@@ -64,9 +71,8 @@ func (e *election) find(ctx context.Context) (string, error) {
 	}
 }
 
-// ask looks once for an agent that serves, and campaigns if there is
-// none.
-func (e *election) ask(ctx context.Context) (string, error) {
+// ask looks once for an agent that serves. If there is none and this agent may serve, it campaigns.
+func (e *election) ask(ctx context.Context, mayServe bool) (string, error) {
 	reason, closed, err := e.etcd.Get(ctx, e.key("closed"))
 	if err != nil {
 		return "", err
@@ -77,7 +83,7 @@ func (e *election) ask(ctx context.Context) (string, error) {
 		}
 	}
 	target, elected, err := e.etcd.Get(ctx, e.key("server"))
-	if err != nil || elected {
+	if err != nil || elected || !mayServe {
 		return target, err
 	}
 	return e.campaign(ctx)
