@@ -53,6 +53,7 @@ func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Dur
 	r.Schedules += e.Coverage.Schedules
 	r.Behaviours += e.Behaviours
 	r.Pairs, r.BothOrders = max(r.Pairs, e.Pairs), max(r.BothOrders, e.BothOrders)
+	r.Blocks, r.BlocksEnded = r.Blocks+e.Blocks.Begun, r.BlocksEnded+e.Blocks.Ended
 	r.Seconds += took.Seconds()
 	incomplete := e.Incomplete
 	if e.Err != nil && !explains(e.Findings) {

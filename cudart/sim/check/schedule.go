@@ -41,6 +41,7 @@ type run struct {
 	trace        digest
 	behaviour    behaviour
 	instructions uint64
+	blocks       Blocks // of grids that have ended
 	incomplete   []string
 
 	grids   []*watchedGrid // in the order in which they have begun
