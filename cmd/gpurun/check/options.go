@@ -112,7 +112,7 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", hardwareModel, "memory model, `hardware|ptx`: what current GPUs do, or what PTX "+
 		"promises; what ptx alone forbids is a note")
 	f.IntVar(&o.Resident, "resident", 0, "`number` of blocks of a grid that run at once; the others begin when blocks "+
-		"end (default: all)")
+		"end (default: as many as a GPU of --sim-arch holds, by threads and shared memory)")
 	f.IntVar(&o.Blocks, "max-blocks", 2, fmt.Sprintf(
 		"limit every grid to this number of `blocks` (default of products %d)", blocksOfProducts))
 	f.StringVar(&o.arch, "sim-arch", "", "comma-separated compute `capabilities` of the devices: "+
