@@ -105,7 +105,7 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.IntVar(&o.Schedules, "schedules", 0, fmt.Sprintf("`number` of schedules of each algorithm and number of ranks "+
 		"(default %d, %d for all algorithms of a collective, and %d without a collective)", usualSchedules,
 		collectiveSchedules, fewSchedules))
-	f.Float64Var(&o.minutes, "minutes", 0, "go on with further schedules for this `number` of minutes")
+	f.Float64Var(&o.minutes, "minutes", 0, "end after this `number` of minutes, and go on with further schedules until then")
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
 		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")
@@ -187,8 +187,13 @@ func (o *Options) Read(f *pflag.FlagSet) error {
 	return errors.Join(o.readRanks(), o.readSizes(), o.readStrategies(), o.readCalls(), o.readArches(), o.Products.read())
 }
 
-// Duration is how long further schedules run.
-func (o *Options) Duration() time.Duration { return time.Duration(o.minutes * float64(time.Minute)) }
+// end is when the time of --minutes is over that begins now; the zero time is never.
+func (o *Options) end() time.Time {
+	if o.minutes == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
+}
 
 func (o *Options) readRanks() error {
 	for _, word := range words(o.ranks) {

@@ -17,7 +17,7 @@
 //	stream, command    queues of work: copies and fills
 //	event, value       marks of streams; WriteValue and WaitValue
 //	capture, graph     recorded work, and its replays
-//	launch, grids, blocks  kernels, and those that run at once by programmatic dependent launch
+//	launch, grids, blocks, kernels  kernels, and those that run at once by programmatic dependent launch
 //	occupancy          how many blocks of a grid are resident
 //	tensormap, multicast  maps for tensor copies, and addresses that stand for the memory of all ranks
 //	retired            places of warps that have ended, in the clocks

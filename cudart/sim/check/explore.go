@@ -45,6 +45,7 @@ type Explored struct {
 	// Steps, WarpInstructions and Blocks are the sums over all schedules.
 	Steps, WarpInstructions uint64
 	Blocks                  Blocks
+	Kernels                 []KernelUse
 }
 
 // Clean reports whether all schedules have checked everything, and found nothing.

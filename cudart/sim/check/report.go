@@ -20,6 +20,7 @@ type Report struct {
 	Steps            int
 	WarpInstructions uint64
 	Blocks           Blocks
+	Kernels          []KernelUse
 	// Results are those of Rank.Result, by rank and name.
 	Results []Result
 }
@@ -78,6 +79,7 @@ func (r *run) report() *Report {
 	report := &Report{
 		Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
 		Behaviour: r.behaviour.digest(), pairs: r.pairs(), Results: r.sortedResults(), Blocks: r.allBlocks(),
+		Kernels: r.kernels,
 	}
 	for _, f := range r.detector.Findings() {
 		if !f.Hardware || r.checker.cfg.Model == ModelPTX {

@@ -42,6 +42,7 @@ type run struct {
 	behaviour    behaviour
 	instructions uint64
 	blocks       Blocks // of grids that have ended
+	kernels      []KernelUse
 	incomplete   []string
 
 	grids   []*watchedGrid // in the order in which they have begun
