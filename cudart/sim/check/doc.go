@@ -27,7 +27,7 @@
 //	uninitialized      reads of what nobody wrote
 //	notes              findings about single accesses
 //	deadlock, poll     when nothing can go on
-//	waitgraph*         who waits for whom then, and why
+//	waitgraph*, mbarrier_wait  who waits for whom then, and why
 //	divergence         barriers that are never complete
 //	signal*            words by which threads signal: stale flags and lost signals
 //	doer               warps and launches, as these analyses name them
