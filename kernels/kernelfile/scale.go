@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// multipleOfSMs is an expression such as "sms" or "2 * sms". The quotient of the grid and sms is the same on any device.
+// multipleOfSMs is an expression such as "sms" or "2 * sms": the quotient of grid and sms is the same on any device.
 var multipleOfSMs = regexp.MustCompile(`^\s*(?:[0-9]+\s*\*\s*)?sms(?:\s*\*\s*[0-9]+)?\s*$`)
 
 // GridsScale reports whether every launch has so many blocks for each multiprocessor, whatever their number is.

@@ -105,7 +105,8 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.IntVar(&o.Schedules, "schedules", 0, fmt.Sprintf("`number` of schedules of each algorithm and number of ranks "+
 		"(default %d, %d for all algorithms of a collective, and %d without a collective)", usualSchedules,
 		collectiveSchedules, fewSchedules))
-	f.Float64Var(&o.minutes, "minutes", 0, "end after this `number` of minutes, and go on with further schedules until then")
+	f.Float64Var(&o.minutes, "minutes", 0, "end after this `number` of minutes, and go on with further schedules "+
+		"until then")
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
 		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")

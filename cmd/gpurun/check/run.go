@@ -10,8 +10,8 @@ import (
 	engine "gpurun/cudart/sim/check"
 )
 
-// Run explores the schedules of all cases, once, and again until the time of --minutes is over. If that comes before all
-// have been explored once, the check is incomplete.
+// Run explores the schedules of all cases, once, and again until the time of --minutes is over. If that comes before
+// all have been explored once, the check is incomplete.
 func (p *Plan) Run(ctx context.Context, a *program.Invocation) (checkreport.Report, error) {
 	m := newMerge(p, a)
 	progress := newProgress(a.Err, len(p.cases)*p.schedules)

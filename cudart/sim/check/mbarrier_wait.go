@@ -50,8 +50,8 @@ func (g *waitGraph) phase(f *Finding) bool {
 			continue
 		}
 		g.blame(f, causePhase, i)
-		f.Advice = fmt.Sprintf("it is %s: count its arrivals and bytes, and compare the parities of the waits with the phases",
-			w.Value)
+		f.Advice = "it is " + w.Value +
+			": count its arrivals and bytes, and compare the parities of the waits with the phases"
 		return true
 	}
 	return false

@@ -1,7 +1,8 @@
 package check
 
 // multiprocessors are what a device of a compute capability has: limits of a multiprocessor from the table "Technical
-// Specifications per Compute Capability" of the CUDA C++ Programming Guide, and the most multiprocessors of any such GPU.
+// Specifications per Compute Capability" of the CUDA C++ Programming Guide, and the most multiprocessors of any such
+// GPU.
 type multiprocessors struct {
 	major, minor    int
 	count           int
@@ -18,8 +19,8 @@ var capabilities = []multiprocessors{
 }
 
 // resident is how many blocks of a launch a GPU holds at once, if nothing else runs there: CUDA's occupancy of a
-// multiprocessor, times their number. Registers do not count: ptxas assigns them, and neither .reg nor .maxnreg of the PTX
-// says how few a thread may need. So a grid is never cut that fits on a GPU.
+// multiprocessor, times their number. Registers do not count: ptxas assigns them, and neither .reg nor .maxnreg of the
+// PTX says how few a thread may need. So a grid is never cut that fits on a GPU.
 //
 // A device has fewer multiprocessors here than a GPU. They count only where [Config.GridsScale] says that grids are made
 // for them; any other grid may have as many blocks as fit on the largest GPU.
