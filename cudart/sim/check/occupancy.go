@@ -22,8 +22,8 @@ var capabilities = []multiprocessors{
 // multiprocessor, times their number. Registers do not count: ptxas assigns them, and neither .reg nor .maxnreg of the
 // PTX says how few a thread may need. So a grid is never cut that fits on a GPU.
 //
-// A device has fewer multiprocessors here than a GPU. They count only where [Config.GridsScale] says that grids are made
-// for them; any other grid may have as many blocks as fit on the largest GPU.
+// A device has fewer multiprocessors here than a GPU. They count only where [Config.GridsScale] says that grids are
+// made for them; any other grid may have as many blocks as fit on the largest GPU.
 func (l *launch) resident() int {
 	cfg := &l.device.run.checker.cfg
 	if cfg.Resident > 0 {
