@@ -83,7 +83,8 @@
 //
 // An instruction that is not modeled is executed and listed in [Report.Incomplete]: those on tensor maps in memory, and
 // discard. Calls that are not modeled fail with cudart.ErrNotSupported and are listed as well: kernels that call
-// malloc, because the heap of package exec tells no observer when memory there begins and ends. A run that needs more steps than its budget, or of which a task fails, is incomplete, too.
+// malloc, because the heap of package exec tells no observer when memory there begins and ends. A run that needs more
+// steps than its budget, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
