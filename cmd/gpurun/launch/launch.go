@@ -155,7 +155,8 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 			Lifeline:    a.Lifeline,
 			Logger:      p.log,
 		},
-		Torch: p.torchJob(),
+		Torch:        p.torchJob(),
+		CheckMachine: p.machineCheck(a.Err),
 	}
 	if err := node.ForgetToken(); err != nil {
 		return err
@@ -218,16 +219,16 @@ func (p *command) logs() (launcher.Logs, error) {
 func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	elsewhere := new(launcher.OtherNodeError)
 	if errors.As(err, &elsewhere) {
-		err = &exit.Error{Code: elsewhere.Code, Err: err}
+		err = &exit.Error{Code: p.codeOfCommand(elsewhere.Code), Err: err}
 	}
 	if apart := new(launcher.MeetingError); r == nil || elsewhere.Err != nil || r.First == nil && errors.As(err, &apart) {
-		return err // of the round before there is nothing to say
+		return lostNode(r, err) // of the round before there is nothing to say
 	}
 	explainFailures(stderr, p.argv, r.Failed, p.temporary())
 	outcome.ExplainWorkers(stderr, r.Outcome)
-	code := r.ExitCode()
+	code := p.codeOfCommand(r.ExitCode())
 	if p.meeting != nil && r.First == nil && r.Signal == 0 && r.Cause != nil && !errors.Is(r.Cause, guard.ErrGone) {
-		code = exit.Rendezvous // this node survives one that is lost
+		code = exit.NodeLost // this node survives it
 	}
 	if code != 0 {
 		return &exit.Error{Code: code, Err: err}

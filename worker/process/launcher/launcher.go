@@ -30,6 +30,9 @@ type Job struct {
 	// becomes a free port, another one in every attempt.
 	Torch torchenv.Job
 	Logs  Logs
+	// CheckMachine, when set, says before each attempt why this machine is not fit for it. With other nodes it is called
+	// before this one joins them, and again before each further round.
+	CheckMachine func(context.Context) error
 }
 
 // Failure is a worker's failure, and what it recorded about it, or nil.
@@ -85,6 +88,9 @@ func (j *Job) check() error {
 // attempts runs the workers until they succeed, or until no restart is left.
 func (j *Job) attempts(ctx context.Context, folders *folders) (*Result, error) {
 	for restart := 0; ; restart++ {
+		if err := j.fit(ctx); err != nil {
+			return nil, err
+		}
 		outcome, err := j.attempt(ctx, folders, restart)
 		if outcome == nil {
 			return nil, err
