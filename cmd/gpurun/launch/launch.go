@@ -26,6 +26,7 @@ import (
 	"gpurun/worker/process/guard"
 	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/torchenv"
+	"gpurun/worker/process/trainjob"
 )
 
 // command is a command that is about to run in every process.
@@ -164,6 +165,11 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 	var err error
 	if job.Logs, err = p.logs(); err != nil {
 		return err
+	}
+	progress := trainjob.New(p.log)
+	defer progress.Close()
+	if progress != nil {
+		job.Observer = progress
 	}
 	if !p.plain {
 		job.Agent.Prefix = program.RankPrefix(p.workers)
