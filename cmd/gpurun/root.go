@@ -78,6 +78,7 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 	root.Flags().SetInterspersed(false)
 	flags.AddLauncher(root.PersistentFlags())
 	root.Flags().AddFlagSet(torchrun.New().Flags())
+	flags.AddCommand(root.Flags())
 	root.AddCommand(commands(a)...)
 	refuseUnknownTopics(root)
 	return root
