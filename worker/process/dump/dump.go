@@ -3,7 +3,10 @@
 // of all nodes into one page.
 package dump
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // A Rank is what was collected of one worker and of the processes that it started.
 type Rank struct {
@@ -17,7 +20,9 @@ type Rank struct {
 	// Collectives are the last ones of PyTorch's process groups, oldest first, where a flight recorder told.
 	Collectives []Collective `json:"collectives,omitempty"`
 	GPU         *GPU         `json:"gpu,omitempty"`
-	Exit        string       `json:"exit,omitempty"` // how the worker ended, if it did
+	// RAS is what NCCL's RAS says about the whole job, in its own JSON; one rank of a node has it.
+	RAS  json.RawMessage `json:"ras,omitempty"`
+	Exit string          `json:"exit,omitempty"` // how the worker ended, if it did
 	// Missing says what could not be collected, and what would make it possible.
 	Missing []string `json:"missing,omitempty"`
 }
