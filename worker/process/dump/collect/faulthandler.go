@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"gpurun/worker/process/dump"
 	"gpurun/worker/process/dump/pyhook"
 	"gpurun/worker/process/dump/pystack"
+	"gpurun/worker/process/procfs"
 )
 
 // errNotPrepared is why a Python process cannot be asked by a signal.
@@ -35,11 +34,11 @@ const (
 
 // ask has a process write its stacks, and returns them.
 func (f *stackFile) ask(ctx context.Context, pid int) ([]dump.Thread, error) {
-	before, err := signalState(pid)
+	before, err := procfs.Signal(pid, pyhook.Signal)
 	if err != nil {
 		return nil, err
 	}
-	if !before.caught || !f.openIn(pid) {
+	if !before.Caught || !f.openIn(pid) {
 		return nil, errNotPrepared
 	}
 	file, err := os.Open(f.path)
@@ -54,7 +53,7 @@ func (f *stackFile) ask(ctx context.Context, pid int) ([]dump.Thread, error) {
 	if err := syscall.Kill(pid, pyhook.Signal); err != nil {
 		return nil, err
 	}
-	if err := awaitEnd(ctx, pid, file, before.blocked); err != nil {
+	if err := awaitEnd(ctx, pid, file, before.Blocked); err != nil {
 		return nil, err
 	}
 	if _, err := file.Seek(begin, io.SeekStart); err != nil {
@@ -76,7 +75,7 @@ func awaitEnd(ctx context.Context, pid int, file *os.File, blockedBefore bool) e
 	deadline := time.Now().Add(askBound)
 	var size int64
 	for calm := 0; calm < quiet; time.Sleep(askInterval) {
-		s, err := signalState(pid)
+		s, err := procfs.Signal(pid, pyhook.Signal)
 		if err != nil {
 			return err
 		}
@@ -84,7 +83,7 @@ func awaitEnd(ctx context.Context, pid int, file *os.File, blockedBefore bool) e
 		if err != nil {
 			return err
 		}
-		if calm++; s.pending || s.blocked && !blockedBefore || info.Size() != size {
+		if calm++; s.Pending || s.Blocked && !blockedBefore || info.Size() != size {
 			calm, size = 0, info.Size()
 		}
 		if time.Now().After(deadline) || ctx.Err() != nil {
@@ -109,33 +108,4 @@ func (f *stackFile) openIn(pid int) bool {
 		}
 	}
 	return false
-}
-
-// signals is what /proc/PID/status says about pyhook.Signal: whether the process catches it, whether it is pending,
-// and whether the main thread blocks it.
-type signals struct{ caught, pending, blocked bool }
-
-func signalState(pid int) (s signals, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return s, err
-	}
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(line, ":")
-		switch name {
-		case "SigCgt":
-			s.caught = contains(value, pyhook.Signal)
-		case "SigPnd", "ShdPnd":
-			s.pending = s.pending || contains(value, pyhook.Signal)
-		case "SigBlk":
-			s.blocked = contains(value, pyhook.Signal)
-		}
-	}
-	return s, nil
-}
-
-// contains reports whether a mask of signals in hexadecimal has a signal.
-func contains(mask string, signal syscall.Signal) bool {
-	bits, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
-	return err == nil && bits>>(signal-1)&1 == 1
 }
