@@ -2,19 +2,18 @@ package collect
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"gpurun/worker/process/dump"
+	"gpurun/worker/process/dump/ras"
 )
 
 // DefaultRAS is where NCCL's RAS answers clients, unless NCCL_RAS_ADDR says otherwise.
@@ -48,19 +47,19 @@ func (c *Collector) addRAS(ctx context.Context, ranks []dump.Rank) {
 		return
 	}
 	status, err := askRAS(ctx, c.RAS)
-	if err == nil && !names(status, pids) {
+	if err == nil && !have(status, pids) {
 		err = errors.New("what answers there belongs to another job; NCCL_RAS_ADDR gives each job an address of its own")
 	}
 	if err != nil {
 		first.Missing = append(first.Missing, fmt.Sprintf("NCCL RAS at %s: %v", c.RAS, err))
 		return
 	}
-	first.RAS = status
+	first.Communicators = status
 }
 
 // askRAS speaks the protocol of NCCL's client ncclras: lines of text, each with an answer of one line, and after the
 // last the status until the end of the connection.
-func askRAS(ctx context.Context, address string) (json.RawMessage, error) {
+func askRAS(ctx context.Context, address string) ([]dump.Communicator, error) {
 	ctx, cancel := context.WithTimeout(ctx, rasBound)
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -93,29 +92,12 @@ func askRAS(ctx context.Context, address string) (json.RawMessage, error) {
 	if _, err := io.WriteString(conn, "VERBOSE STATUS\n"); err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(answers)
-	if err != nil {
-		return nil, err
-	}
-	text = bytes.TrimSpace(text)
-	if !json.Valid(text) {
-		return nil, fmt.Errorf("its status of %d bytes is not JSON", len(text))
-	}
-	return text, nil
+	return ras.Read(answers)
 }
 
-var numbers = regexp.MustCompile(`\d+`)
-
-// names reports whether a text has one of the numbers.
-func names(text []byte, pids []int) bool {
-	wanted := map[string]bool{}
-	for _, pid := range pids {
-		wanted[strconv.Itoa(pid)] = true
-	}
-	for _, number := range numbers.FindAll(text, -1) {
-		if wanted[string(number)] {
-			return true
-		}
-	}
-	return false
+// have reports whether one of the communicators has a rank that is one of the processes.
+func have(communicators []dump.Communicator, pids []int) bool {
+	return slices.ContainsFunc(communicators, func(c dump.Communicator) bool {
+		return slices.ContainsFunc(c.Ranks, func(r dump.CommunicatorRank) bool { return slices.Contains(pids, r.PID) })
+	})
 }
