@@ -107,12 +107,15 @@ func (j *Job) runRound(ctx context.Context, folders *folders, number int, round 
 		}
 		defer func() { err = errors.Join(err, store.Close()) }()
 	}
+	dumps := j.dumper.beginNodeDumps(round)
+	defer dumps.end()
 	stop := departure.announceAtEnd(ctx)
-	outcome, err := j.runWorkers(ctx, folders, number, round)
+	outcome, err := j.runWorkers(ctx, folders, number, round, dumps)
 	stop()
 	if outcome == nil {
 		return nil, false, err
 	}
+	dumps.takeOver(outcome)
 	result = &Result{Outcome: outcome, Restarts: round.Restarts, Failed: recorded(outcome.Failures)}
 	if err != nil {
 		return result, false, err
@@ -125,7 +128,7 @@ func (j *Job) runRound(ctx context.Context, folders *folders, number int, round 
 
 // runWorkers runs the workers of a round.
 func (j *Job) runWorkers(ctx context.Context, folders *folders, number int,
-	round *elastic.Round,
+	round *elastic.Round, dumps *nodeDumps,
 ) (*agent.Outcome, error) {
 	host, port, err := net.SplitHostPort(round.Place.Master)
 	if err != nil {
@@ -149,7 +152,7 @@ func (j *Job) runWorkers(ctx context.Context, folders *folders, number int,
 		early.failed(f)
 	}
 	defer early.cancel()
-	return local.workers(ctx, folders, number, torch, nil)
+	return local.workers(ctx, folders, number, torch, dumps)
 }
 
 // conclude exchanges with the other nodes how the workers ended, and reports whether all
