@@ -81,6 +81,7 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 	root.Flags().SetInterspersed(false)
 	flags.AddLauncher(root.PersistentFlags())
 	root.Flags().AddFlagSet(torchrun.New().Flags())
+	flags.AddDumps(root.Flags())
 	root.AddCommand(commands(a)...)
 	refuseUnknownTopics(root)
 	return root
@@ -97,6 +98,7 @@ func commands(a *program.Invocation) []*cobra.Command {
 	}
 	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newDoctorCommand(a),
 		newSmokeCommand(a), newCheckCommand(a), newListCommand(a), newInspectCommand(a), newKernelCommand(a),
+		newDumpCommand(a),
 		newVersionCommand(a))
 }
 

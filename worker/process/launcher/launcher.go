@@ -30,6 +30,10 @@ type Job struct {
 	// becomes a free port, another one in every attempt.
 	Torch torchenv.Job
 	Logs  Logs
+	// Dumps, when set, has the job say what its workers are doing.
+	Dumps *Dumps
+
+	dumper *dumper
 }
 
 // Failure is a worker's failure, and what it recorded about it, or nil.
@@ -61,8 +65,11 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
+	if job.dumper, err = job.newDumper(); err != nil {
+		return nil, errors.Join(err, folders.remove())
+	}
 	result, err := job.attempts(ctx, folders)
-	return result, errors.Join(err, folders.remove())
+	return result, errors.Join(err, job.dumper.close(), folders.remove())
 }
 
 // check checks the job and fills in defaults.
@@ -108,14 +115,18 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 	defer func() { err = errors.Join(err, store.close()) }() // workers that lost the store would retry
 	torch := j.Torch
 	torch.RestartCount, torch.MasterPort, torch.AgentStore = restart, store.port, true
-	return j.workers(ctx, folders, restart, torch)
+	return j.workers(ctx, folders, restart, torch, nil)
 }
 
-// workers runs the workers of the attempt with that number.
-func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
-	torch torchenv.Job,
+// workers runs the workers of the attempt with that number. nodes makes the dumps of several machines.
+func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch torchenv.Job,
+	nodes *nodeDumps,
 ) (_ *agent.Outcome, err error) {
 	folder, err := folders.attempt(attempt, torch.FirstLocalRank(), torch.Workers)
+	if err != nil {
+		return nil, err
+	}
+	dumps, err := j.dumper.begin(torch, folders.kept(folder), nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +137,9 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
 	defer func() { err = errors.Join(err, files.close()) }()
 	spec := j.Agent
 	spec.Workers, spec.FirstRank, spec.FirstLocalRank = torch.Workers, torch.FirstRank, torch.FirstLocalRank()
-	spec.Env = j.environment(folder, torch, attempt == 0)
+	environment := j.environment(folder, torch, attempt == 0)
+	spec.Env = func(localRank int) []string { return append(environment(localRank), dumps.variables(localRank)...) }
+	spec.Dumps = dumps.spec()
 	spec.ErrorFile = folder.errorFile
 	spec.Output = files.output
 	if j.Logs.Prefix != "" {

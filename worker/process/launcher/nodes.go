@@ -70,8 +70,11 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
+	if job.dumper, err = job.newDumper(); err != nil {
+		return nil, errors.Join(err, folders.remove())
+	}
 	result, err = job.rounds(ctx, folders, &departure)
-	return result, errors.Join(err, folders.remove())
+	return result, errors.Join(err, job.dumper.close(), folders.remove())
 }
 
 // rounds runs the workers, once per rendezvous round, until the job is over for this node.
@@ -146,7 +149,7 @@ func (j *Job) runWorkers(ctx context.Context, folders *folders, number int,
 		early.failed(f)
 	}
 	defer early.cancel()
-	return local.workers(ctx, folders, number, torch)
+	return local.workers(ctx, folders, number, torch, nil)
 }
 
 // conclude exchanges with the other nodes how the workers ended, and reports whether all

@@ -16,7 +16,8 @@ import (
 )
 
 // errNotPrepared is why a Python process cannot be asked by a signal.
-var errNotPrepared = errors.New("it has not read gpurun's sitecustomize (python -S, -I or -E, or PYTHONPATH was changed)")
+var errNotPrepared = errors.New("it has not read gpurun's sitecustomize: it has just begun, has the flag " +
+	"-S, -I or -E, or another PYTHONPATH")
 
 // stackFile is the file to which the Python processes of one worker append their stacks. They are asked one by one, so
 // that the text behind a request is the answer.

@@ -2,7 +2,6 @@ package collect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -82,7 +81,7 @@ func pythonStacks(ctx context.Context, pid int, stacks *stackFile) ([]dump.Threa
 	if spyErr == nil {
 		return found, nil
 	}
-	return nil, errors.Join(err, spyErr)
+	return nil, fmt.Errorf("%w; %w", err, spyErr)
 }
 
 // isPython reports whether a process is a Python interpreter, by its executable or its own name for it.
