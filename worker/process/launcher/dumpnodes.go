@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -64,6 +65,7 @@ type nodeDumps struct {
 	asked chan agent.DumpRequest // orders, and what gpurun dump asks for, for the agent
 	stop  chan struct{}
 	over  sync.WaitGroup
+	hangs atomic.Bool // the job ends because of that, after the workers of this node have ended
 
 	attempt *attempt // of this node; nil until its workers are about to start
 
@@ -129,6 +131,9 @@ func (n *nodeDumps) takeOver(outcome *agent.Outcome) {
 		for {
 			select {
 			case request := <-n.asked:
+				if request.Hang {
+					n.hangs.Store(true)
+				}
 				ctx, cancel := context.WithTimeout(context.Background(), agent.DumpTimeout)
 				n.attempt.write(ctx, request, workers)
 				cancel()
@@ -138,6 +143,9 @@ func (n *nodeDumps) takeOver(outcome *agent.Outcome) {
 		}
 	})
 }
+
+// jobHangs reports whether the job ends because it hangs, although the workers of this node have ended.
+func (n *nodeDumps) jobHangs() bool { return n != nil && n.hangs.Load() }
 
 // ask passes a request on to the agent.
 func (n *nodeDumps) ask(request agent.DumpRequest) {

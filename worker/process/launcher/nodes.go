@@ -58,7 +58,7 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 			reason = err.Error()
 		case ctx.Err() != nil:
 			reason = endRequest(context.Cause(ctx))
-		case result != nil && errors.Is(result.Cause, guard.ErrGone):
+		case result != nil && (errors.Is(result.Cause, guard.ErrGone) || errors.As(result.Cause, new(*agent.HangError))):
 			reason = result.Cause.Error()
 		}
 		departure.announce(reason)
@@ -122,6 +122,9 @@ func (j *Job) runRound(ctx context.Context, folders *folders, number int, round 
 	}
 	if again, err = j.conclude(ctx, round, outcome); !again {
 		err = errors.Join(err, forwardFailure(outcome.First))
+	}
+	if dumps.jobHangs() && outcome.First == nil {
+		outcome.Cause, err = &agent.HangError{Silence: j.dumper.Hang}, nil
 	}
 	return result, again, err
 }
