@@ -21,7 +21,8 @@ type Message struct {
 // message to a node that is gone is lost.
 func (r *Round) Tell(to int, name string, data []byte) error {
 	if len(data) > rounds.MaxTellBytes {
-		return fmt.Errorf("telling other nodes %q: %d bytes, and at most %d are possible", name, len(data), rounds.MaxTellBytes)
+		return fmt.Errorf("telling other nodes %q: %d bytes, and at most %d are possible", name, len(data),
+			rounds.MaxTellBytes)
 	}
 	err := r.session.send(&pb.AttendRequest{What: &pb.AttendRequest_Tell{
 		Tell: &pb.Tell{Round: int32(r.Number), To: int32(to), Name: name, Data: data},

@@ -21,7 +21,8 @@ import (
 	"gpurun/worker/process/torchenv"
 )
 
-// Dumps says when the job says what its workers are doing. It does so at any time when asked, by SIGUSR1 or gpurun dump.
+// Dumps says when the job says what its workers are doing. It does so at any time when asked, by SIGUSR1 or gpurun
+// dump.
 type Dumps struct {
 	// Folder is for files that the workers need meanwhile. The caller removes it.
 	Folder string
