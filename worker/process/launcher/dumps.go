@@ -131,7 +131,7 @@ func (d *dumper) begin(torch torchenv.Job, kept string, nodes *nodeDumps) (*atte
 	if kept != "" { // PyTorch writes its recorder there by itself, too, when a collective times out
 		recorders = kept
 	}
-	a.collector.Flight, a.environment = collect.NewFlight(recorders, flight.Read, os.LookupEnv)
+	a.collector.Flight, a.environment = collect.NewFlight(d.Folder, recorders, flight.Read, os.LookupEnv)
 	return a, nil
 }
 
