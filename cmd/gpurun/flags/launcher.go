@@ -33,6 +33,6 @@ func AddLauncher(f *pflag.FlagSet) {
 func AddDumps(f *pflag.FlagSet) {
 	f.String("on-failure", "", "`action` when a process of a command fails: dump (show what the others are doing, "+
 		"if they are Python programs, before they are ended) or none")
-	f.String("hang-timeout", "", "`seconds` that a command's processes may go without any output or heartbeat; then gpurun "+
-		"shows what they are doing, and ends the job with exit code 4; default: no limit")
+	f.String("hang-timeout", "", "`seconds` that a command's processes may go without any output or heartbeat; "+
+		"then gpurun shows what they are doing, and ends the job with exit code 4; default: no limit")
 }

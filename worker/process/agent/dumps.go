@@ -8,6 +8,7 @@ import (
 
 	"gpurun/worker/process/dump/collect"
 	"gpurun/worker/process/signals"
+	"gpurun/worker/process/spawn"
 )
 
 // DumpTimeout is how long the end of a run waits for a dump.
@@ -139,12 +140,17 @@ func (g *group) targets() (all []collect.Worker) {
 	for _, w := range g.workers {
 		t := collect.Worker{Rank: w.Rank, LocalRank: w.LocalRank, PID: w.PID, Output: w.lastWrite()}
 		if !w.running() {
-			t.Exit = fmt.Sprintf("exited with code %d", w.exit.Code)
-			if w.exit.Signal != 0 {
-				t.Exit = "killed by " + signals.Name(w.exit.Signal)
-			}
+			t.Exit = DescribeExit(*w.exit)
 		}
 		all = append(all, t)
 	}
 	return all
+}
+
+// DescribeExit says how a worker ended, as a dump does.
+func DescribeExit(exit spawn.ExitStatus) string {
+	if exit.Signal != 0 {
+		return "killed by " + signals.Name(exit.Signal)
+	}
+	return fmt.Sprintf("exited with code %d", exit.Code)
 }

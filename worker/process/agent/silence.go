@@ -10,7 +10,8 @@ import (
 type HangError struct{ Silence time.Duration }
 
 func (e *HangError) Error() string {
-	return fmt.Sprintf("the job hangs: no worker has written anything or shown a heartbeat for %v (--hang-timeout)", e.Silence)
+	return fmt.Sprintf("the job hangs: no worker has written anything or shown a heartbeat for %v (--hang-timeout)",
+		e.Silence)
 }
 
 // silentAt returns when the workers will have been silent for too long, and false if no time is set for that.

@@ -37,9 +37,9 @@ func (a *attempt) publish(reason string, ranks []dump.Rank, missing []string) []
 		return text.Bytes()
 	}
 	name := filepath.Join(a.folder, fmt.Sprintf("dump-%d", a.written))
-	raw, err := json.MarshalIndent(record{Reason: reason, Time: time.Now(), Missing: missing, Ranks: ranks}, "", " ")
+	all, err := json.MarshalIndent(record{Reason: reason, Time: time.Now(), Missing: missing, Ranks: ranks}, "", " ")
 	if err == nil {
-		err = result.WriteText(name+".json", append(raw, '\n'))
+		err = result.WriteText(name+".json", append(all, '\n'))
 	}
 	if err == nil {
 		err = result.WriteText(name+".txt", text.Bytes())

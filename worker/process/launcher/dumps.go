@@ -21,7 +21,8 @@ import (
 	"gpurun/worker/process/torchenv"
 )
 
-// Dumps says when the job says what its workers are doing. It does so at any time when asked, by SIGUSR1 or gpurun dump.
+// Dumps says when the job says what its workers are doing. It does so at any time when asked, by SIGUSR1 or gpurun
+// dump.
 type Dumps struct {
 	// Folder is for files that the workers need meanwhile. The caller removes it.
 	Folder string
@@ -110,7 +111,12 @@ func (d *dumper) begin(torch torchenv.Job, kept string, nodes *nodeDumps) (*atte
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("preparing to say what workers are doing: %w", err)
 	}
-	a := &attempt{dumper: d, worldSize: torch.WorldSize, folder: kept, nodes: nodes}
+	a := &attempt{
+		dumper: d, worldSize: torch.WorldSize, folder: kept, nodes: nodes,
+	}
+	if nodes != nil {
+		nodes.attempt = a
+	}
 	a.collector = collect.Collector{Host: d.host, Stacks: d.stacks, GPUs: d.GPUs, RAS: collect.DefaultRAS}
 	if address, ok := os.LookupEnv("NCCL_RAS_ADDR"); ok {
 		a.collector.RAS = address
@@ -139,7 +145,10 @@ func (a *attempt) spec() *agent.Dumps {
 		return nil
 	}
 	s := &agent.Dumps{Write: a.write, OnFailure: a.OnFailure, Hang: a.Hang, Heartbeat: a.heartbeat}
-	if a.listener != nil {
+	switch {
+	case a.nodes != nil:
+		s.Asked, s.Silent = a.nodes.asked, a.nodes.tellSilent
+	case a.listener != nil:
 		s.Asked = a.listener.Requests()
 	}
 	return s
@@ -148,16 +157,26 @@ func (a *attempt) spec() *agent.Dumps {
 // collectBound is how long the collection on a node may take, so that the nodes' parts arrive within agent.DumpTimeout.
 const collectBound = 3 * time.Second
 
-// write collects from this node's workers, and publishes.
+// write makes a dump.
 func (a *attempt) write(ctx context.Context, request agent.DumpRequest, workers []collect.Worker) {
-	collecting, cancel := context.WithTimeout(ctx, collectBound)
-	defer cancel()
-	ranks := a.collector.Ranks(collecting, workers)
-	for i := range ranks {
-		ranks[i].WorldSize = a.worldSize
+	var page []byte
+	if a.nodes != nil {
+		page = a.nodes.write(ctx, a, request, workers)
+	} else {
+		page = a.publish(request.Reason, a.collect(ctx, workers), nil)
 	}
-	page := a.publish(request.Reason, ranks, nil)
 	if request.Page != nil {
 		request.Page(page)
 	}
+}
+
+// collect collects from this node's workers.
+func (a *attempt) collect(ctx context.Context, workers []collect.Worker) []dump.Rank {
+	ctx, cancel := context.WithTimeout(ctx, collectBound)
+	defer cancel()
+	ranks := a.collector.Ranks(ctx, workers)
+	for i := range ranks {
+		ranks[i].WorldSize = a.worldSize
+	}
+	return ranks
 }

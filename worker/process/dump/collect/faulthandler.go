@@ -65,7 +65,8 @@ func (f *stackFile) ask(ctx context.Context, pid int) ([]dump.Thread, error) {
 		return nil, err
 	}
 	if len(stacks.Threads) == 0 {
-		return nil, errors.New("it took the signal for its stacks, but wrote none: the program has another handler for SIGURG")
+		return nil, errors.New("it took the signal for its stacks, but wrote none: the program has another handler " +
+			"for SIGURG")
 	}
 	return stacks.Threads, nil
 }

@@ -13,8 +13,8 @@ import (
 	"gpurun/worker/process/procfs"
 )
 
-// FindAgent finds the agent of a job by the process ID of the gpurun that the user sees, of the agent, or of any process
-// that the job has started.
+// FindAgent finds the agent of a job by the process ID of the gpurun that the user sees, of the agent, or of any
+// process that the job has started.
 func FindAgent(pid int) (agentPID int, err error) {
 	mark, _, err := jobOf(pid)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Package request lets another process of the user ask an agent for a dump, by an abstract Unix socket whose name has the
-// agent's process ID. Such a socket has no file, and vanishes with the agent.
+// Package request lets another process of the user ask an agent for a dump, by an abstract Unix socket whose name has
+// the agent's process ID. Such a socket has no file, and vanishes with the agent.
 package request
 
 import (
@@ -97,8 +97,8 @@ func Ask(ctx context.Context, agentPID int) ([]byte, error) {
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socketName(agentPID))
 	if err != nil {
-		return nil, fmt.Errorf("gpurun (pid %d) does not take requests for dumps here: %w; it must run a program, in the same "+
-			"network namespace", agentPID, err)
+		return nil, fmt.Errorf("gpurun (pid %d) does not take requests for dumps here: %w; it must run a program, in the "+
+			"same network namespace", agentPID, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
@@ -110,8 +110,8 @@ func Ask(ctx context.Context, agentPID int) ([]byte, error) {
 		return nil, fmt.Errorf("waiting for the page of gpurun (pid %d): %w", agentPID, err)
 	}
 	if len(page) == 0 {
-		return nil, fmt.Errorf("gpurun (pid %d) has sent no page: it runs no workers at the moment, or belongs to another user",
-			agentPID)
+		return nil, fmt.Errorf("gpurun (pid %d) has sent no page: it runs no workers at the moment, or belongs to another "+
+			"user", agentPID)
 	}
 	return page, nil
 }
