@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Meeting is a point that all ranks must reach before one goes on: a key to which PyTorch's clients add 1, or a process
-// group that Gloo sets up.
+// A Meeting is a point that all ranks must reach before one goes on: a key to which PyTorch's clients add 1, or a
+// process group that Gloo sets up.
 type Meeting struct {
 	Key      string
 	Arrivals []Arrival // in the order of time
@@ -28,8 +28,8 @@ const (
 	mostArrivals = 1 << 14
 )
 
-// meetings watches who arrives. The store sees the set-up of process groups and barriers over the store; the collectives
-// themselves pass it by.
+// meetings watches which clients arrive. The store sees the set-up of process groups, and barriers over the store. It
+// does not see collectives.
 type meetings struct {
 	kept  []*meeting // the oldest first
 	ranks map[*conn]int

@@ -20,8 +20,8 @@ const noticeable = 100 * time.Millisecond
 // openAfter is how long a meeting must wait for a rank before a sentence says so.
 const openAfter = time.Second
 
-// Open says which ranks have reached the last meeting, if some have not. size is the number of ranks. A process group of
-// fewer ranks looks the same, so the sentence does not say that somebody waits.
+// Open says which ranks have reached the last meeting, if some have not. size is the number of ranks. A process group
+// of fewer ranks looks the same, so the sentence does not say that a rank is awaited.
 func Open(meetings []tcpstore.Meeting, size int, now time.Time) string {
 	if len(meetings) == 0 {
 		return ""
@@ -54,7 +54,7 @@ func absent(m tcpstore.Meeting, size int) (all []int, known bool) {
 			all = append(all, rank)
 		}
 	}
-	return all, !here[-1] && len(all) == size-len(m.Arrivals)
+	return all, len(all) == size-len(m.Arrivals)
 }
 
 // Late says who arrived last, how often and by how much, if that is more than the threshold and at least so many times.
@@ -88,9 +88,9 @@ func Late(meetings []tcpstore.Meeting, size, least int, since time.Time) string 
 		return ""
 	}
 	behind := late[culprit]
-	return fmt.Sprintf("%s arrived last at %d of %d meetings in PyTorch's store, %s after the others (median; at most %s); "+
-		"the store sees the set-up of process groups and barriers over it, not collectives",
-		culprit, len(behind), total, seconds(worst), seconds(behind[len(behind)-1]))
+	const text = "%s arrived last at %d of %d meetings in PyTorch's store, %s after the others (median; at most %s); " +
+		"the store sees the set-up of process groups and barriers over it, not collectives"
+	return fmt.Sprintf(text, culprit, len(behind), total, seconds(worst), seconds(behind[len(behind)-1]))
 }
 
 // median is that of sorted durations.

@@ -39,14 +39,18 @@ func TestLate(t *testing.T) {
 		want     string
 	}{
 		"one rank is late": {
-			three, time.Time{}, "rank 2 arrived last at 2 of 4 meetings in PyTorch's store, 3.2 s after the others (median; at most 4.0 s)",
+			three,
+			time.Time{},
+			"rank 2 arrived last at 2 of 4 meetings in PyTorch's store, 3.2 s after the others (median; at most 4.0 s)",
 		},
 		"the window": {
 			three, start.Add(6 * time.Second), "rank 2 arrived last at 1 of 3 meetings in PyTorch's store, 2.5 s after",
 		},
 		"nothing in the window": {three, start.Add(20 * time.Second), ""},
 		"unknown": {
-			[]tcpstore.Meeting{meeting("init/", 0, 0, 1, 0, -1, 9)}, time.Time{}, "the client at 10.0.0.1:400 arrived last at 1 of 1",
+			[]tcpstore.Meeting{meeting("init/", 0, 0, 1, 0, -1, 9)},
+			time.Time{},
+			"the client at 10.0.0.1:400 arrived last at 1 of 1",
 		},
 		"nothing": {nil, time.Time{}, ""},
 	} {
@@ -70,9 +74,15 @@ func TestOpen(t *testing.T) {
 			`PyTorch's store has seen 2 of 3 ranks at the set-up of process group "1", the last of them 18.0 s ago, ` +
 				"and not rank 1",
 		},
-		"two are missing": {meeting("init/", 2, 12), "PyTorch's store has seen 1 of 3 ranks at the first connection, the last of them 18.0 s ago, and not ranks 0,1"},
-		"unknown":         {meeting("b\x1b", 0, 1, -1, 12), `PyTorch's store has seen 2 of 3 ranks at the barrier "b\x1b", the last of them 18.0 s ago`},
-		"the same twice":  {meeting("b", 1, 1, 1, 12), `PyTorch's store has seen 2 of 3 ranks`},
+		"two are missing": {
+			meeting("init/", 2, 12),
+			"PyTorch's store has seen 1 of 3 ranks at the first connection, the last of them 18.0 s ago, and not ranks 0,1",
+		},
+		"unknown": {
+			meeting("b\x1b", 0, 1, -1, 12),
+			`PyTorch's store has seen 2 of 3 ranks at the barrier "b\x1b", the last of them 18.0 s ago`,
+		},
+		"the same twice": {meeting("b", 1, 1, 1, 12), `PyTorch's store has seen 2 of 3 ranks`},
 		"Gloo": {
 			meeting("//worker/attempt_0/default_pg/1/0", 0, 10, 2, 12),
 			`PyTorch's store has seen 2 of 3 ranks at the set-up of process group "1/0" by Gloo`,

@@ -80,8 +80,9 @@ func recorded(r *dump.Rank, last int64, operation string, sizes []int64, at dump
 		}
 		r.Collectives = append(r.Collectives, dump.Collective{
 			Group: "default_pg", Ranks: group, Sequence: sequence, Operation: operation,
-			Sizes: [][]int64{sizes}, Type: "Float", State: state, Created: now.Add(-31*time.Second - time.Duration(last-sequence)*time.Second),
-			Python: []dump.Frame{{Function: "all_reduce", File: packages + "torch/distributed/d.py", Line: 2}, at},
+			Sizes: [][]int64{sizes}, Type: "Float", State: state,
+			Created: now.Add(-31*time.Second - time.Duration(last-sequence)*time.Second),
+			Python:  []dump.Frame{{Function: "all_reduce", File: packages + "torch/distributed/d.py", Line: 2}, at},
 		})
 	}
 }
