@@ -160,7 +160,7 @@ func (g *group) onTime(now time.Time) {
 		!procfs.GroupsAlive(g.attribution().interrupted()) {
 		g.ending.leftoversOnly()
 	}
-	if g.ending.mustKill(now) {
+	if g.ending.mustKill(now) && !g.abortPython() {
 		g.kill()
 	}
 	if !g.ending.begun() && g.spec.Silence > 0 {

@@ -127,7 +127,7 @@ func TestPythonThatIsNotPrepared(t *testing.T) {
 	for _, flag := range []string{"-S", "-I", "-E"} {
 		c, hook := prepared(t)
 		rank := collectAll(t, c, begin(t, c, hook, 0, "/usr/bin/python3", flag, "-c", sleeper))[0]
-		if text := strings.Join(rank.Missing, "\n"); !strings.Contains(text, "-S, -I or -E") || len(rank.Processes) != 1 {
+		if text := strings.Join(rank.Missing, "\n"); !strings.Contains(text, "(-S, -I, -E") || len(rank.Processes) != 1 {
 			t.Errorf("%s: missing %q, processes %+v", flag, text, rank.Processes)
 		}
 		if main := rank.Processes[0].Threads[0]; len(main.Python) > 0 || main.State == "" {

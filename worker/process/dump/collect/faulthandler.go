@@ -16,8 +16,8 @@ import (
 )
 
 // errNotPrepared is why a Python process cannot be asked by a signal.
-var errNotPrepared = errors.New("it has not read gpurun's sitecustomize: it has just begun, has the flag " +
-	"-S, -I or -E, or another PYTHONPATH")
+var errNotPrepared = errors.New("it is not prepared: it has just begun, or is about to end, or has not read gpurun's " +
+	"sitecustomize (-S, -I, -E, another PYTHONPATH)")
 
 // stackFile is the file to which the Python processes of one worker append their stacks. They are asked one by one, so
 // that the text behind a request is the answer.

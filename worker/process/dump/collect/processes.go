@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"gpurun/worker/process/dump"
@@ -119,4 +120,26 @@ func command(pid int, name string) string {
 	case <-time.After(bound):
 	}
 	return "[" + name + "]"
+}
+
+// CatchingAbort lists the processes of the workers that run, are Python, cannot be asked for their stacks, and catch
+// SIGABRT, as faulthandler does, which then writes the stacks.
+func CatchingAbort(workers []Worker) (pids []int) {
+	all, err := procfs.Processes()
+	if err != nil {
+		return nil
+	}
+	for _, w := range workers {
+		if w.Exit != "" {
+			continue
+		}
+		for _, p := range tree(all, w.PID) {
+			asked, askedErr := procfs.Signal(p.PID, pyhook.Signal)
+			aborted, abortedErr := procfs.Signal(p.PID, syscall.SIGABRT)
+			if askedErr == nil && abortedErr == nil && !asked.Caught && aborted.Caught && isPython(p.PID) {
+				pids = append(pids, p.PID)
+			}
+		}
+	}
+	return pids
 }
