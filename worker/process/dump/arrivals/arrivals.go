@@ -12,7 +12,7 @@ import (
 )
 
 // Threshold is how late a rank must be, by the median of its late arrivals, before a sentence says so.
-const Threshold = 2 * time.Second
+const Threshold = time.Second
 
 // noticeable is how late an arrival must be to count as late: a barrier right after another one tells nothing.
 const noticeable = 100 * time.Millisecond
