@@ -13,8 +13,8 @@ import (
 // abortGrace is how long a Python program may take to write its stacks after SIGABRT.
 const abortGrace = 300 * time.Millisecond
 
-// abortPython has Python programs write their stacks to stderr, if the dump could not get them and the grace is over: by
-// SIGABRT, which PYTHONFAULTHANDLER lets them catch. It reports whether SIGKILL waits for that. A core file, which
+// abortPython has Python programs write their stacks to stderr, if the dump could not get them and the grace is over:
+// by SIGABRT, which PYTHONFAULTHANDLER lets them catch. It reports whether SIGKILL waits for that. A core file, which
 // SIGABRT would leave as well, is prevented.
 func (g *group) abortPython() bool {
 	if g.spec.Dumps == nil || g.ending.aborted || g.ending.killed() || g.workers.running() == 0 {

@@ -196,10 +196,7 @@ func (g *group) wakeAt() time.Time {
 	if !g.ending.begun() && g.spec.Silence > 0 {
 		at = g.workers.silentAt(g.spec.Silence, at)
 	}
-	if silent, applies := g.silentAt(); applies && !g.dumping.silent {
-		at = earlier(at, silent)
-	}
-	return at
+	return g.silenceAt(now, at)
 }
 
 // abort ends the run because the agent cannot do its work.

@@ -31,6 +31,22 @@ func (g *group) silentAt() (time.Time, bool) {
 	return last.Add(dumps.Hang), true
 }
 
+// silenceInterval is how often the loop looks whether silent workers have begun to write again. Until it has seen that,
+// the other nodes take the workers for silent.
+const silenceInterval = 200 * time.Millisecond
+
+// silenceAt returns when to look for silence, or at if that is earlier.
+func (g *group) silenceAt(now, at time.Time) time.Time {
+	silent, applies := g.silentAt()
+	switch {
+	case !applies:
+		return at
+	case g.dumping.silent:
+		return earlier(at, now.Add(silenceInterval))
+	}
+	return earlier(at, silent)
+}
+
 // heartbeat is when a worker last touched its file; zero: never.
 func (g *group) heartbeat(w *worker) time.Time {
 	if g.spec.Dumps.Heartbeat == nil {

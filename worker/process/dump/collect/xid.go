@@ -9,7 +9,7 @@ import (
 )
 
 // xidLine is how NVIDIA's driver logs a critical error of a GPU: "NVRM: Xid (PCI:0000:19:00): 79, ...".
-var xidLine = regexp.MustCompile(`NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+)`)
+const xidLine = `NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d+)`
 
 // mostLog bounds what is read of the kernel's log.
 const mostLog = 8 << 20
@@ -38,7 +38,7 @@ func Xids() map[string]uint64 {
 
 func parseXids(log string) map[string]uint64 {
 	last := map[string]uint64{}
-	for _, match := range xidLine.FindAllStringSubmatch(log, -1) {
+	for _, match := range regexp.MustCompile(xidLine).FindAllStringSubmatch(log, -1) {
 		if xid, err := strconv.ParseUint(match[2], 10, 64); err == nil {
 			last[strings.ToLower(match[1])] = xid
 		}
