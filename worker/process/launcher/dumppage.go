@@ -30,6 +30,9 @@ func (a *attempt) publish(reason string, ranks []dump.Rank, missing []string) []
 	if err := page.Write(&text, ranks, missing); err != nil {
 		a.log.Warn("writing the page of a dump", zap.Error(err))
 	}
+	if late := a.lateness(a.worldSize, time.Now().Add(-lateWindow)); late != "" {
+		fmt.Fprintf(&text, "\n%s", late)
+	}
 	if _, err := a.Stderr.Write(text.Bytes()); err != nil {
 		a.log.Debug("printing the page of a dump", zap.Error(err))
 	}

@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
+	"gpurun/rendezvous/tcpstore"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/dump"
 	"gpurun/worker/process/dump/collect"
@@ -45,6 +47,7 @@ type dumper struct {
 	host     string
 	listener *request.Listener // nil: nobody can ask
 	written  int               // pages
+	store    atomic.Pointer[tcpstore.Server]
 }
 
 // newDumper prepares dumps; it returns nil without Dumps.

@@ -113,6 +113,7 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.close()) }() // workers that lost the store would retry
+	j.dumper.watch(store.server)
 	torch := j.Torch
 	torch.RestartCount, torch.MasterPort, torch.AgentStore = restart, store.port, true
 	return j.workers(ctx, folders, restart, torch, nil)
@@ -150,6 +151,7 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch 
 	if spec.Prefix != nil {
 		files.prefix = func(localRank int) string { return spec.Prefix(spec.Rank(localRank)) }
 	}
+	defer dumps.sayLate()
 	return agent.Run(ctx, spec)
 }
 

@@ -106,6 +106,7 @@ func (j *Job) runRound(ctx context.Context, folders *folders, number int, round 
 			return nil, false, fmt.Errorf("serving the workers' store: %w", errors.Join(err, listener.Close()))
 		}
 		defer func() { err = errors.Join(err, store.Close()) }()
+		j.dumper.watch(store)
 	}
 	dumps := j.dumper.beginNodeDumps(round)
 	defer dumps.end()

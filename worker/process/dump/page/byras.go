@@ -8,8 +8,8 @@ import (
 	"gpurun/worker/process/dump"
 )
 
-// byRAS concludes from the counts of NCCL's RAS: who has called fewer collectives of a communicator than the others, and
-// who does not answer. NCCL tells both about the whole job, so that one rank's answer is enough.
+// byRAS concludes from the counts of NCCL's RAS: which ranks have called fewer collectives of a communicator than the
+// others, and which do not answer. NCCL tells both about the whole job, so one rank's answer is enough.
 func (j job) byRAS() (all []finding) {
 	for _, r := range j.ranks {
 		if len(r.Communicators) == 0 {

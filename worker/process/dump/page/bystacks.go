@@ -80,9 +80,10 @@ func (j job) leftOut(call activity, waiting []int, others []rank) string {
 
 // incomplete says that ranks wait in one call, and that nothing is known of the others.
 func (j job) incomplete(call activity, waiting []int) string {
+	ended := j.numbers(func(r rank) bool { return !r.alive() })
 	var rest []int
 	for n := range j.size {
-		if !slices.Contains(waiting, n) {
+		if !slices.Contains(waiting, n) && !slices.Contains(ended, n) {
 			rest = append(rest, n)
 		}
 	}

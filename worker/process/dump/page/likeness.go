@@ -18,12 +18,13 @@ type alike struct {
 	lines [][]int      // of each frame; more than one where ranks were merged that differ in lines alone
 }
 
-// likenesses sorts the ranks into groups of those that do the same, the smallest first. More groups than most are merged
-// where they differ in lines alone, because ranks that run rarely stand at the same line.
+// likenesses sorts the ranks into groups of those that do the same, the smallest first. If there are more groups than
+// most, those that differ in lines alone are merged: ranks that run rarely stand at the same line.
 func (j job) likenesses(most int) []alike {
-	groups := j.alike(func(f dump.Frame) string { return fmt.Sprintf("%s:%s:%d", shortFile(f.File), f.Function, f.Line) })
+	function := func(f dump.Frame) string { return shortFile(f.File) + ":" + f.Function }
+	groups := j.alike(func(f dump.Frame) string { return fmt.Sprintf("%s:%d", function(f), f.Line) })
 	if len(groups) > most {
-		groups = j.alike(func(f dump.Frame) string { return shortFile(f.File) + ":" + f.Function })
+		groups = j.alike(function)
 	}
 	slices.SortStableFunc(groups, func(a, b alike) int { return cmp.Compare(len(a.ranks), len(b.ranks)) })
 	return groups

@@ -45,16 +45,16 @@ func (p *page) line(format string, values ...any) {
 	p.lines = append(p.lines, cut(clean(fmt.Sprintf(format, values...)), columns))
 }
 
-// text adds a text of several lines, the later ones indented.
-func (p *page) text(text, indent string) {
+// text adds a text of several lines, the first and the later ones indented.
+func (p *page) text(text, first, later string) {
 	line := ""
 	for _, word := range strings.Fields(clean(text)) {
 		switch {
 		case line == "":
-			line = word
+			line = first + word
 		case len([]rune(line))+1+len([]rune(word)) > columns:
 			p.line("%s", line)
-			line = indent + word
+			line = later + word
 		default:
 			line += " " + word
 		}
@@ -66,14 +66,14 @@ func (p *page) text(text, indent string) {
 func (p *page) conclusion(j job) {
 	findings := j.findings()
 	if len(findings) == 0 {
-		p.text(j.inconclusive(), "  ")
+		p.text(j.inconclusive(), "", "  ")
 	}
 	for i, f := range findings[:min(len(findings), mostFindings)] {
 		text := f.text
 		if i > 0 {
 			text = "also: " + text
 		}
-		p.text(cut(text, 4*columns), "  ")
+		p.text(cut(text, 4*columns), "", "  ")
 		if f.evidence != "" {
 			p.line("  seen by %s", f.evidence)
 		}

@@ -16,8 +16,8 @@ type group struct {
 	bySeq   map[int]map[int64]dump.Collective
 }
 
-// groups lists the process groups, by the order in which the ranks named them. Sends and receives are left out: which of
-// them belong together, counts do not tell.
+// groups lists the process groups, in the order in which the ranks named them. Sends and receives are left out: counts
+// do not tell which of them belong together.
 func (j job) groups() (all []*group) {
 	byName := map[string]*group{}
 	var answered []int
@@ -114,8 +114,8 @@ func (j job) recorded() (all []finding, conclusive bool) {
 			text, found = j.neverEntered(f), true
 		}
 		if !found {
-			text = fmt.Sprintf("%s of %d %s in %s, called alike: the network or a GPU is left as cause", named(f.waiting),
-				j.size, plural(f.waiting, "is", "are all"), f.call(f.waiting))
+			text = fmt.Sprintf("%s %s in %s, called alike: the network or a GPU is left as cause", j.of(f.waiting),
+				plural(f.waiting, "is", "are all"), f.call(f.waiting))
 		}
 		conclusive = conclusive || found
 		all = append(all, finding{text, fmt.Sprintf("%s of %s, group %s", byRecorder, named(f.members), f.name)})

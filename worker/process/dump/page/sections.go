@@ -16,7 +16,7 @@ func (p *page) groups(j job, lines int) {
 	for i, g := range shown {
 		share, before := lines/(len(shown)-i), len(p.lines)
 		p.line("")
-		p.text(g.title(), "  ")
+		p.text(g.title(), "", "  ")
 		share -= len(p.lines) - before
 		p.stack(g, min(max(share, 0), mostFrames))
 		lines -= len(p.lines) - before
@@ -158,6 +158,6 @@ func (p *page) missing(j job, elsewhere []string) {
 		if of := ranks[reason]; len(of) > 0 {
 			reason = named(of) + ": " + reason
 		}
-		p.line("  %s", reason)
+		p.text(cut(reason, 3*columns), "  ", "    ")
 	}
 }

@@ -10,16 +10,18 @@ import (
 // now is when the ranks of the stories were collected.
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
+const packages = "/usr/lib/python3/dist-packages/"
+
 // The places of the program train.py, as Python 3.11 and PyTorch 1.13 of Debian show them.
 var (
 	module    = dump.Frame{Function: "<module>", File: "/job/train.py", Line: 240}
 	train     = dump.Frame{Function: "train", File: "/job/train.py", Line: 214}
 	allReduce = []dump.Frame{
-		{Function: "all_reduce", File: "/usr/lib/python3/dist-packages/torch/distributed/distributed_c10d.py", Line: 1541},
+		{Function: "all_reduce", File: packages + "torch/distributed/distributed_c10d.py", Line: 1541},
 		train, module,
 	}
 	barrier = []dump.Frame{
-		{Function: "barrier", File: "/usr/lib/python3/dist-packages/torch/distributed/distributed_c10d.py", Line: 3152},
+		{Function: "barrier", File: packages + "torch/distributed/distributed_c10d.py", Line: 3152},
 		{Function: "save", File: "/job/checkpoint.py", Line: 31},
 		module,
 	}
@@ -27,8 +29,8 @@ var (
 	loading  = []dump.Frame{
 		{Function: "wait", File: "/usr/lib/python3.11/threading.py", Line: 324},
 		{Function: "get", File: "/usr/lib/python3.11/queue.py", Line: 180},
-		{Function: "_try_get_data", File: "/opt/lib/python3.11/site-packages/torch/utils/data/dataloader.py", Line: 1120},
-		{Function: "__next__", File: "/opt/lib/python3.11/site-packages/torch/utils/data/dataloader.py", Line: 628},
+		{Function: "_try_get_data", File: packages + "torch/utils/data/dataloader.py", Line: 1120},
+		{Function: "__next__", File: packages + "torch/utils/data/dataloader.py", Line: 628},
 		{Function: "epoch", File: "/job/train.py", Line: 198},
 		module,
 	}
@@ -38,7 +40,8 @@ var (
 func ranks(n int, stack []dump.Frame) (all []dump.Rank) {
 	for i := range n {
 		all = append(all, dump.Rank{
-			Rank: i, LocalRank: i, WorldSize: n, Host: "node-a", PID: 4000 + i, Time: now, Output: now.Add(-31 * time.Second),
+			Rank: i, LocalRank: i, WorldSize: n, Host: "node-a", PID: 4000 + i,
+			Time: now, Output: now.Add(-31 * time.Second),
 			Processes: []dump.Process{{PID: 4000 + i, Command: "python3 train.py", Threads: []dump.Thread{
 				{TID: 4000 + i, Name: "python3", State: "S", Wait: "futex_do_wait", Python: stack},
 				{TID: 5000 + i, Name: "gloo", State: "S", Wait: "do_epoll_wait"},
@@ -76,9 +79,10 @@ func recorded(r *dump.Rank, last int64, operation string, sizes []int64, at dump
 			state = "started"
 		}
 		r.Collectives = append(r.Collectives, dump.Collective{
-			Group: "default_pg", Ranks: group, Sequence: sequence, Operation: operation, Sizes: [][]int64{sizes}, Type: "Float",
-			State: state, Created: now.Add(-31*time.Second - time.Duration(last-sequence)*time.Second),
-			Python: append([]dump.Frame{{Function: "all_reduce", File: "/x/site-packages/torch/distributed/d.py", Line: 2}}, at),
+			Group: "default_pg", Ranks: group, Sequence: sequence, Operation: operation,
+			Sizes: [][]int64{sizes}, Type: "Float", State: state,
+			Created: now.Add(-31*time.Second - time.Duration(last-sequence)*time.Second),
+			Python:  []dump.Frame{{Function: "all_reduce", File: packages + "torch/distributed/d.py", Line: 2}, at},
 		})
 	}
 }
@@ -180,8 +184,10 @@ func withoutPython() []dump.Rank {
 	for i := range all {
 		worker := all[i].Processes[0]
 		worker.PID, worker.Parent, worker.Command = 6000+i, worker.PID, "/opt/bin/solver --steps 10"
-		worker.Threads = []dump.Thread{{TID: 6000 + i, State: "S", Wait: "do_poll", Kernel: []string{"do_poll", "do_sys_poll"}}}
-		shell := dump.Process{PID: 4000 + i, Command: "/bin/sh run.sh", Threads: []dump.Thread{{State: "S", Wait: "do_wait"}}}
+		kernel := []string{"do_poll", "do_sys_poll"}
+		worker.Threads = []dump.Thread{{TID: 6000 + i, State: "S", Wait: "do_poll", Kernel: kernel}}
+		waiting := []dump.Thread{{State: "S", Wait: "do_wait"}}
+		shell := dump.Process{PID: 4000 + i, Command: "/bin/sh run.sh", Threads: waiting}
 		all[i].Processes = []dump.Process{shell, worker}
 	}
 	all[1].Output = time.Time{}
