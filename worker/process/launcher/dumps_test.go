@@ -122,8 +122,8 @@ func TestAJobOnTwoNodesHangs(t *testing.T) {
 // Only silence of all nodes is a hang.
 func TestANodeMayBeSilent(t *testing.T) {
 	t.Parallel()
-	results, errs, _ := onTwoNodes(t, 0, `test $RANK = 0 || exec sleep 2; for i in 1 2 3 4 5 6 7 8 9 10; do echo; sleep 0.2; done`,
-		func(job *Job) { withDumps(t, job, time.Second) })
+	const text = `test $RANK = 0 || exec sleep 2; for i in 1 2 3 4 5 6 7 8 9 10; do echo; sleep 0.2; done`
+	results, errs, _ := onTwoNodes(t, 0, text, func(job *Job) { withDumps(t, job, time.Second) })
 	for i, r := range results {
 		if r == nil || r.ExitCode() != 0 {
 			t.Errorf("node %d: %+v, %v", i, r, errs[i])

@@ -54,7 +54,9 @@ func TestTheModuleMakesWay(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "sitecustomize.py"), []byte("mine = 7\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const shows = `import sys; m = sys.modules.get("sitecustomize"); print(getattr(m, "mine", None), "hook" in str(sys.path))`
+	const shows = `
+import sys
+print(getattr(sys.modules.get("sitecustomize"), "mine", None), "hook" in str(sys.path))`
 	if got := python(t, shows, map[string]string{"PYTHONPATH": folder}); got != "7 False" {
 		t.Errorf("with another sitecustomize: %q", got)
 	}
@@ -66,7 +68,9 @@ func TestTheModuleMakesWay(t *testing.T) {
 // PyTorch before 2.8 has other names for the flight recorder's settings, and what the user has set stays.
 func TestNamesForOldPyTorch(t *testing.T) {
 	t.Parallel()
-	const shows = `import os; print(os.environ.get("TORCH_NCCL_TRACE_BUFFER_SIZE"), os.environ.get("TORCH_NCCL_DEBUG_INFO_TEMP_FILE"))`
+	const shows = `
+import os
+print(os.environ.get("TORCH_NCCL_TRACE_BUFFER_SIZE"), os.environ.get("TORCH_NCCL_DEBUG_INFO_TEMP_FILE"))`
 	for version, want := range map[string]string{
 		"2.7.1+cu128": "2000 mine", "2.8.0": "None mine", "2.11.0": "None mine", "next": "None mine",
 	} {

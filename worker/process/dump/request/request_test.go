@@ -59,8 +59,8 @@ func TestAskAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	conn := socketName(os.Getpid())
-	if _, err := ask(t.Context(), conn, os.Getpid()+1); err == nil || !strings.Contains(err.Error(), "is not gpurun's agent") {
+	_, err = ask(t.Context(), socketName(os.Getpid()), os.Getpid()+1)
+	if err == nil || !strings.Contains(err.Error(), "is not gpurun's agent") {
 		t.Errorf("error %v", err)
 	}
 }
