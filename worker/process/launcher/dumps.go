@@ -113,9 +113,7 @@ func (d *dumper) begin(torch torchenv.Job, kept string, nodes *nodeDumps) (*atte
 	for worker := range torch.Workers {
 		localRank := torch.FirstLocalRank() + worker
 		errs = append(errs, os.WriteFile(d.stacks(localRank), nil, 0o600))
-		if err := os.Remove(d.heartbeat(localRank)); !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
+		errs = append(errs, os.WriteFile(d.heartbeat(localRank), nil, 0o600))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, fmt.Errorf("preparing to say what workers are doing: %w", err)
