@@ -27,6 +27,10 @@ type Dumps struct {
 	// OnFailure has a dump written when a worker has failed, before the others are told to end, if one of them is a
 	// Python program.
 	OnFailure bool
+	// Python reports whether a worker, which may have ended, is or has started a Python program. It may be nil.
+	Python func(localRank int) bool
+	// Elsewhere says that other nodes have workers of the job, too.
+	Elsewhere bool
 	// Hang, when positive, is how long all workers may go without output and heartbeat.
 	Hang time.Duration
 	// Heartbeat returns a file that a worker may touch as a sign of life. It may be nil.
@@ -129,10 +133,23 @@ func (g *group) afterDump(f func()) {
 // dumpFailure begins a dump if a worker has failed and the others are to be dumped before they end.
 func (g *group) dumpFailure() {
 	dumps := g.spec.Dumps
-	if dumps == nil || !dumps.OnFailure || g.ending.begun() || g.dumping.done != nil || !collect.AnyPython(g.targets()) {
+	alone := g.workers.running() == 0 && (dumps == nil || !dumps.Elsewhere)
+	if dumps == nil || !dumps.OnFailure || alone || g.ending.begun() || g.dumping.done != nil || !g.python() {
 		return
 	}
 	g.dump(DumpRequest{Reason: g.attribution().firstSoFar().Error()})
+}
+
+// python reports whether a worker is a Python program, or was.
+func (g *group) python() bool {
+	if known := g.spec.Dumps.Python; known != nil {
+		for _, w := range g.workers {
+			if known(w.LocalRank) {
+				return true
+			}
+		}
+	}
+	return collect.AnyPython(g.targets())
 }
 
 // targets are the workers as a dump sees them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -168,7 +169,9 @@ func TestSilenceIsAHang(t *testing.T) {
 			spec.Argv = append(spec.Argv, "${local_rank}", folder+"/${local_rank}")
 			dumps := withDumps(&spec, 0)
 			spec.Dumps.Hang = time.Second
-			spec.Dumps.Heartbeat = func(localRank int) string { return filepath.Join(folder, string(rune('0'+localRank))+".beat") }
+			spec.Dumps.Heartbeat = func(localRank int) string {
+				return filepath.Join(folder, strconv.Itoa(localRank)+".beat")
+			}
 			outcome, err := Run(t.Context(), spec)
 			if err != nil {
 				t.Fatal(err)

@@ -75,6 +75,7 @@ type nodeDumps struct {
 	arrived chan struct{}           // closed and replaced when ranks arrive
 	pages   map[int]chan []byte     // by number
 	silent  map[int]bool            // by group rank; node 0 alone
+	ending  bool                    // a dump was ordered after which the job ends; node 0 alone
 	number  int                     // of the last order; node 0 alone
 	until   time.Time               // when node 0 takes the last order for over
 }
@@ -229,10 +230,11 @@ func (n *nodeDumps) collected(from int, r ranksOf) {
 func (n *nodeDumps) heardSilent(from int, silent bool) {
 	n.mu.Lock()
 	n.silent[from] = silent
-	hang := true
+	hang := !n.ending
 	for node := range n.round.Nodes {
 		hang = hang && n.silent[node]
 	}
+	n.ending = n.ending || hang
 	n.mu.Unlock()
 	if hang {
 		n.wanted(order{Reason: "the job hangs: the workers of all nodes are silent (--hang-timeout)", Hang: true})

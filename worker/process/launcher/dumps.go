@@ -83,6 +83,12 @@ func (d *dumper) stacks(localRank int) string {
 	return filepath.Join(d.Folder, strconv.Itoa(localRank)+".stacks")
 }
 
+// python reports whether a process of a worker has written to that file, as each Python process does when it begins.
+func (d *dumper) python(localRank int) bool {
+	info, err := os.Stat(d.stacks(localRank))
+	return err == nil && info.Size() > 0
+}
+
 // heartbeat is the file that a worker may touch.
 func (d *dumper) heartbeat(localRank int) string {
 	return filepath.Join(d.Folder, strconv.Itoa(localRank)+".heartbeat")
@@ -128,7 +134,7 @@ func (d *dumper) begin(torch torchenv.Job, kept string, nodes *nodeDumps) (*atte
 	if kept != "" { // PyTorch writes its recorder there by itself, too, when a collective times out
 		recorders = kept
 	}
-	a.collector.Flight, a.environment = collect.NewFlight(recorders, flight.Read, os.LookupEnv)
+	a.collector.Flight, a.environment = collect.NewFlight(d.Folder, recorders, flight.Read, os.LookupEnv)
 	return a, nil
 }
 
@@ -147,7 +153,10 @@ func (a *attempt) spec() *agent.Dumps {
 	if a == nil {
 		return nil
 	}
-	s := &agent.Dumps{Write: a.write, OnFailure: a.OnFailure, Hang: a.Hang, Heartbeat: a.heartbeat}
+	s := &agent.Dumps{
+		Write: a.write, OnFailure: a.OnFailure, Hang: a.Hang, Heartbeat: a.heartbeat, Python: a.python,
+		Elsewhere: a.nodes != nil && a.nodes.round.Nodes > 1,
+	}
 	switch {
 	case a.nodes != nil:
 		s.Asked, s.Silent = a.nodes.asked, a.nodes.tellSilent

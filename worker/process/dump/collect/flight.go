@@ -33,11 +33,11 @@ const (
 	flightSize         = "2000" // PyTorch's own default where it records by default
 )
 
-// NewFlight returns the flight recorders of workers that use files in a folder, and the variables that have the workers
-// do so. What the user has set stays.
-func NewFlight(folder string, read func(io.Reader) ([]dump.Collective, error), lookup func(string) (string, bool),
+// NewFlight returns the flight recorders of workers whose pipes and files are in these folders, and the variables that
+// have the workers do so. What the user has set stays.
+func NewFlight(pipes, files string, read func(io.Reader) ([]dump.Collective, error), lookup func(string) (string, bool),
 ) (f *Flight, environment []string) {
-	f = &Flight{PipeStem: folder + "/flight_request_", FileStem: folder + "/flight_", Read: read}
+	f = &Flight{PipeStem: pipes + "/flight_", FileStem: files + "/flight_", Read: read}
 	set := func(name, value string, to *string, others ...string) {
 		for _, variable := range append([]string{name}, others...) {
 			if inherited, ok := lookup(variable); ok {

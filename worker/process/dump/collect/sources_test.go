@@ -53,7 +53,7 @@ func readWhole(r io.Reader) ([]dump.Collective, error) {
 
 func TestFlight(t *testing.T) {
 	t.Parallel()
-	f, variables := NewFlight(t.TempDir(), readWhole, func(string) (string, bool) { return "", false })
+	f, variables := NewFlight(t.TempDir(), t.TempDir(), readWhole, func(string) (string, bool) { return "", false })
 	if len(variables) != 3 || !slices.Contains(variables, "TORCH_FR_BUFFER_SIZE=2000") {
 		t.Errorf("variables: %q", variables)
 	}
@@ -81,7 +81,7 @@ func TestFlightByTheUsersVariables(t *testing.T) {
 	set := map[string]string{
 		"TORCH_NCCL_DEBUG_INFO_PIPE_FILE": "/p", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": "/f", "TORCH_NCCL_TRACE_BUFFER_SIZE": "9",
 	}
-	f, variables := NewFlight("/folder", nil, func(name string) (string, bool) {
+	f, variables := NewFlight("/folder", "/folder", nil, func(name string) (string, bool) {
 		value, ok := set[name]
 		return value, ok
 	})

@@ -13,7 +13,9 @@ def _ask_for_stacks():
     # faulthandler keeps the descriptor, which a forked child shares. O_APPEND keeps their stacks apart.
     # The number is SIGURG: the module signal would cost more than the rest of this file.
     try:
-        faulthandler.register(23, os.open(path, os.O_WRONLY | os.O_APPEND), all_threads=True)
+        file = os.open(path, os.O_WRONLY | os.O_APPEND)
+        faulthandler.register(23, file, all_threads=True)
+        os.write(file, b"# Python\n")  # the worker is a Python program, says this after its end, too
     except (OSError, ValueError, RuntimeError, AttributeError):
         pass
 

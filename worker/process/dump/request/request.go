@@ -93,9 +93,13 @@ func (l *Listener) serve(conn net.Conn) {
 
 // Ask asks an agent for a dump, and returns the page.
 func Ask(ctx context.Context, agentPID int) ([]byte, error) {
+	return ask(ctx, socketName(agentPID), agentPID)
+}
+
+func ask(ctx context.Context, socket string, agentPID int) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerBound+time.Second)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, "unix", socketName(agentPID))
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return nil, fmt.Errorf("gpurun (pid %d) does not take requests for dumps here: %w; it must run a program, in the "+
 			"same network namespace", agentPID, err)
