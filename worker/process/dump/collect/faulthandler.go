@@ -16,8 +16,8 @@ import (
 )
 
 // errNotPrepared is why a Python process cannot be asked by a signal.
-var errNotPrepared = errors.New("gpurun's sitecustomize was not read (-S, -I, -E, another PYTHONPATH), or the process " +
-	"has just begun, or is about to end")
+var errNotPrepared = errors.New("gpurun's sitecustomize was not read (-S, -I, -E, another PYTHONPATH), " +
+	"or the process has just begun, or is about to end")
 
 // stackFile is the file to which the Python processes of one worker append their stacks. They are asked one by one, so
 // that the text behind a request is the answer.
