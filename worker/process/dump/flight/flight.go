@@ -23,8 +23,8 @@ const (
 	mostLetters = 256     // of a name, in bytes
 )
 
-// Read reads a dump of any version since 2.0 of the format, which PyTorch has written since its version 2.3. It returns
-// the collectives in the order in which the rank entered them.
+// Read reads a dump of any version since 2.0 of the format, which counts collectives apart from sends and receives.
+// It returns the collectives in the order in which the rank entered them.
 func Read(r io.Reader) ([]dump.Collective, error) {
 	in, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
 	switch {

@@ -72,10 +72,11 @@ func (r rank) program() string {
 func (g alike) title() string {
 	numbers := numbersOf(g.ranks)
 	first := g.ranks[0]
-	var hosts []string
+	var hosts, places []string
 	for _, r := range g.ranks {
-		hosts = append(hosts, r.Host)
+		hosts, places = append(hosts, r.Host), append(places, r.where)
 	}
+	first.where = some(places, 3)
 	where := some(hosts, 3)
 	if len(numbers) == 1 {
 		where += fmt.Sprintf(", pid %d", first.PID)

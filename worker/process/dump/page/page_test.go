@@ -110,3 +110,44 @@ func FuzzWrite(f *testing.F) {
 		checkPage(t, write(t, story{ranks: ranks, missing: []string{file}}))
 	})
 }
+
+// The thread and the process that say most are shown: a shell's child, and a thread that trains while the main one joins.
+func TestShownThread(t *testing.T) {
+	joins := []dump.Frame{{Function: "join", File: "/usr/lib/python3.11/threading.py", Line: 1112}, module}
+	all := ranks(1, joins)
+	all[0].Processes[0].Threads = append(all[0].Processes[0].Threads, dump.Thread{Python: allReduce})
+	shell := dump.Process{PID: 3, Command: "sh", Threads: []dump.Thread{{State: "S", Wait: "do_wait"}}}
+	all[0].Processes = append([]dump.Process{shell}, all[0].Processes...)
+	r := newRank(all[0])
+	if r.process.PID != 4000 || r.kind != collective || r.where != "train.py:214" {
+		t.Errorf("process %d, %+v", r.process.PID, r.activity)
+	}
+	all[0].Processes[1].Threads[0].Python = sleeping // a main thread that does something of its own
+	if r := newRank(all[0]); r.kind == collective {
+		t.Errorf("%+v", r.activity)
+	}
+}
+
+func TestActivities(t *testing.T) {
+	frame := func(function, file string) dump.Thread {
+		return dump.Thread{State: "S", Python: []dump.Frame{{Function: function, File: packages + file, Line: 1}, train}}
+	}
+	own := func(function, file string) dump.Thread {
+		return dump.Thread{State: "S", Python: []dump.Frame{{Function: function, File: file, Line: 7}}}
+	}
+	for want, thread := range map[string]dump.Thread{
+		"waits in broadcast (train.py:214)":             frame("broadcast", "torch/distributed/distributed_c10d.py"),
+		"computes gradients (backward) (train.py:214)":  frame("backward", "torch/autograd/__init__.py"),
+		"waits for the GPU (train.py:214)":              frame("synchronize", "torch/cuda/__init__.py"),
+		"waits for data in a DataLoader (train.py:214)": frame("_next_data", "torch/utils/data/dataloader.py"),
+		"waits for a lock or thread (train.py:214)":     frame("wait", "threading.py"),
+		"waits for a socket or pipe (socket.py:7)":      own("recv", "/x/socket.py"),
+		"is at broadcast.py:7":                          own("broadcast", "/job/broadcast.py"),
+		"is at run.py:7":                                own("main", packages+"torch/distributed/run.py"),
+		"told no Python stack":                          {State: "S"},
+	} {
+		if got := activityOf(thread).verb(false); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -67,8 +67,9 @@ type front struct {
 func (g *group) front() (front, bool) {
 	f := front{group: g}
 	for _, n := range g.members {
+		completed := g.completed(n)
 		for sequence, c := range g.bySeq[n] {
-			if c.State != "completed" && (f.sequence == 0 || sequence < f.sequence) {
+			if c.State != "completed" && sequence > completed && (f.sequence == 0 || sequence < f.sequence) {
 				f.sequence = sequence
 			}
 		}
@@ -77,13 +78,24 @@ func (g *group) front() (front, bool) {
 		return f, false
 	}
 	for _, n := range g.members {
-		if c, ok := g.bySeq[n][f.sequence]; ok && c.State != "completed" {
+		if c, ok := g.bySeq[n][f.sequence]; ok && c.State != "completed" && f.sequence > g.completed(n) {
 			f.waiting = append(f.waiting, n)
 		} else if !ok && g.last(n) < f.sequence {
 			f.absent = append(f.absent, n)
 		}
 	}
 	return f, true
+}
+
+// completed is the sequence number of a rank's last completed collective, 0 for none. Earlier ones have ended too, even if
+// the recorder has no event of their end: parts of coalesced collectives have none.
+func (g *group) completed(n int) (last int64) {
+	for sequence, c := range g.bySeq[n] {
+		if c.State == "completed" {
+			last = max(last, sequence)
+		}
+	}
+	return last
 }
 
 // last is the sequence number of a rank's last collective in the group, 0 for none.

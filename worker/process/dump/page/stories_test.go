@@ -102,6 +102,8 @@ func stories() []story {
 		{name: "other-shape", ranks: otherShape()},
 		{name: "other-operation", ranks: otherOperation()},
 		{name: "died", ranks: ended(ranks(4, allReduce), 2, "killed by SIGKILL")},
+		{name: "died-others-unknown", ranks: ended(doing(ranks(4, allReduce), 0, "R", "", nil), 2, "exited with code 7")},
+		{name: "several-ended", ranks: ended(ended(ranks(4, allReduce), 1, "exited with code 0"), 3, "exited with code 2")},
 		{name: "ended-normally", ranks: ended(ranks(4, barrier), 3, "exited with code 0")},
 		{name: "stopped", ranks: doing(ranks(4, allReduce), 1, "T", "do_signal_stop", sleeping)},
 		{name: "d-state", ranks: dState()},
@@ -115,6 +117,7 @@ func stories() []story {
 		{name: "ras", ranks: counted()},
 		{name: "hostile-names", ranks: hostile()},
 		{name: "many-places", ranks: manyPlaces()},
+		{name: "busy", ranks: busy()},
 		{name: "nothing", missing: []string{"node node-b: connection refused"}},
 	}
 }
@@ -132,6 +135,7 @@ func leftOut() []dump.Rank {
 		all[i].GPU = &dump.GPU{Index: i, Utilisation: 100}
 	}
 	all[5].Collectives[2].State = "completed"
+	all[0].Collectives[0].State = "scheduled" // a part of a coalesced collective, whose end nobody notices
 	all[5].GPU.Utilisation = 0
 	return all
 }
@@ -229,6 +233,21 @@ func manyPlaces() []dump.Rank {
 	for i := range all {
 		file := fmt.Sprintf("/job/part%d.py", i)
 		mainOf(&all[i]).Python = []dump.Frame{{Function: "work", File: file, Line: i + 1}, train, module}
+		for depth := range 20 {
+			deep := dump.Frame{Function: fmt.Sprint("forward", depth), File: "/job/model.py", Line: depth + 1}
+			mainOf(&all[i]).Python = append(mainOf(&all[i]).Python, deep)
+		}
+		all[i].Missing = []string{fmt.Sprintf("NVML: %d is no GPU", i)}
+	}
+	return all
+}
+
+// busy: 12 ranks run in the same functions, each at another line.
+func busy() []dump.Rank {
+	all := ranks(12, nil)
+	for i := range all {
+		at := dump.Frame{Function: "tokenize", File: "/job/data.py", Line: 70 + i%9}
+		doing(all, i, "SR"[i%2:i%2+1], "", []dump.Frame{at, module})
 	}
 	return all
 }
