@@ -79,6 +79,7 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 	flags.AddLauncher(root.PersistentFlags())
 	root.Flags().AddFlagSet(torchrun.New().Flags())
 	flags.AddCommand(root.Flags())
+	flags.AddDumps(root.Flags())
 	root.AddCommand(commands(a)...)
 	refuseUnknownTopics(root)
 	return root
@@ -95,5 +96,5 @@ func commands(a *program.Invocation) []*cobra.Command {
 	}
 	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newReportCommand(a),
 		newDoctorCommand(a), newSmokeCommand(a), newCheckCommand(a), newListCommand(a), newInspectCommand(a),
-		newKernelCommand(a), newVersionCommand(a))
+		newKernelCommand(a), newDumpCommand(a), newVersionCommand(a))
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -55,7 +56,7 @@ func Run(ctx context.Context, a *program.Invocation, w Words) error {
 	if err != nil {
 		return err
 	}
-	if a.Lifeline == nil && p.temporary() {
+	if a.Lifeline == nil {
 		remove, err := lendScratch()
 		if err != nil {
 			return err
@@ -162,10 +163,12 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 	if err := node.ForgetToken(); err != nil {
 		return err
 	}
-	var err error
-	if job.Logs, err = p.logs(); err != nil {
+	scratch, err := takeScratch()
+	if err != nil {
 		return err
 	}
+	defer os.RemoveAll(scratch) // the guard has complained if it could not
+	job.Logs, job.Dumps = p.logs(scratch), p.dumps(scratch, a.Err)
 	progress := trainjob.New(p.log)
 	defer progress.Close()
 	if progress != nil {
@@ -203,7 +206,7 @@ func (p *command) torchJob() torchenv.Job {
 const prefixVariable = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"
 
 // logs says where output goes. A torchrun that tees marks lines.
-func (p *command) logs() (launcher.Logs, error) {
+func (p *command) logs(scratch string) launcher.Logs {
 	o := p.options
 	l := launcher.Logs{
 		Dir: o.LogDir, Redirects: o.Redirects.Of, Tee: o.Tee.Of, Shown: o.LocalRanksFilter.Has,
@@ -213,12 +216,10 @@ func (p *command) logs() (launcher.Logs, error) {
 	if l.Prefix == "" && o.Tee.Any() {
 		l.Prefix = launcher.DefaultPrefix
 	}
-	if !p.temporary() {
-		return l, nil
+	if p.temporary() {
+		l.Scratch = filepath.Join(scratch, "logs")
 	}
-	var err error
-	l.Scratch, err = takeScratch()
-	return l, err
+	return l
 }
 
 // ended says how a command ended and passes its exit code on.
@@ -233,6 +234,9 @@ func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	explainFailures(stderr, p.argv, r.Failed, p.temporary())
 	outcome.ExplainWorkers(stderr, r.Outcome)
 	code := p.codeOfCommand(r.ExitCode())
+	if errors.As(r.Cause, new(*agent.HangError)) {
+		return &exit.Error{Code: exit.Timeout, Err: err}
+	}
 	if p.meeting != nil && r.First == nil && r.Signal == 0 && r.Cause != nil && !errors.Is(r.Cause, guard.ErrGone) {
 		code = exit.NodeLost // this node survives it
 	}

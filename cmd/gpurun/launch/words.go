@@ -105,6 +105,7 @@ func AddFlags(f *pflag.FlagSet, options *torchrun.Options) {
 	for _, name := range forCollectives() {
 		own.Lookup(name).Hidden = true
 	}
+	flags.AddDumps(own)
 	f.AddFlagSet(options.Flags())
 	f.AddFlagSet(own)
 }

@@ -35,6 +35,10 @@ type Job struct {
 	CheckMachine func(context.Context) error
 	// Observer, when set, is told how attempts go.
 	Observer Observer
+	// Dumps, when set, has the job say what its workers are doing.
+	Dumps *Dumps
+
+	dumper *dumper
 }
 
 // Observer is told how the attempts of this node go. Its methods do not wait.
@@ -76,8 +80,11 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
+	if job.dumper, err = job.newDumper(); err != nil {
+		return nil, errors.Join(err, folders.remove())
+	}
 	result, err := job.attempts(ctx, folders)
-	return result, errors.Join(err, folders.remove())
+	return result, errors.Join(err, job.dumper.close(), folders.remove())
 }
 
 // check checks the job and fills in defaults.
@@ -124,16 +131,21 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.close()) }() // workers that lost the store would retry
+	j.dumper.watch(store.server)
 	torch := j.Torch
 	torch.RestartCount, torch.MasterPort, torch.AgentStore = restart, store.port, true
-	return j.workers(ctx, folders, restart, torch)
+	return j.workers(ctx, folders, restart, torch, nil)
 }
 
-// workers runs the workers of the attempt with that number.
-func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
-	torch torchenv.Job,
+// workers runs the workers of the attempt with that number. nodes makes the dumps of several machines.
+func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch torchenv.Job,
+	nodes *nodeDumps,
 ) (_ *agent.Outcome, err error) {
 	folder, err := folders.attempt(attempt, torch.FirstLocalRank(), torch.Workers)
+	if err != nil {
+		return nil, err
+	}
+	dumps, err := j.dumper.begin(torch, folders.kept(folder), nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +156,9 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
 	defer func() { err = errors.Join(err, files.close()) }()
 	spec := j.Agent
 	spec.Workers, spec.FirstRank, spec.FirstLocalRank = torch.Workers, torch.FirstRank, torch.FirstLocalRank()
-	spec.Env = j.environment(folder, torch, attempt == 0)
+	environment := j.environment(folder, torch, attempt == 0)
+	spec.Env = func(localRank int) []string { return append(environment(localRank), dumps.variables(localRank)...) }
+	spec.Dumps = dumps.spec()
 	spec.ErrorFile = folder.errorFile
 	spec.Output = files.output
 	if j.Logs.Prefix != "" {
@@ -155,6 +169,7 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
 	if spec.Prefix != nil {
 		files.prefix = func(localRank int) string { return spec.Prefix(spec.Rank(localRank)) }
 	}
+	defer dumps.sayLate()
 	return j.observed(spec, torch, func(spec agent.Spec) (*agent.Outcome, error) { return agent.Run(ctx, spec) })
 }
 
