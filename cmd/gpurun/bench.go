@@ -49,6 +49,7 @@ func newBenchCommand(a *program.Invocation) *cobra.Command {
 		},
 	}
 	cmd.ValidArgsFunction = completeCollectives
+	takeOneMachine(cmd)
 	showDefaultsOf(cmd, bench.PlanOptions())
 	bench.AddFlags(cmd.Flags())
 	flags.AddCompile(cmd.Flags())

@@ -45,11 +45,9 @@ func newCheckCommand(a *program.Invocation) *cobra.Command {
 			return benchNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	takeLauncherFlags(cmd)
 	o.Add(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
-		}
 		if err := o.Read(cmd.Flags()); err != nil {
 			return usageError(err, cmd)
 		}

@@ -52,6 +52,7 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 	all := cmd.Flags().Bool("all", false, "fail if the new run lacks a case of the old run")
 	output := cmd.Flags().String("output", "table", "output `format`: table, markdown or json")
 	html := cmd.Flags().String("html", "", "write the comparison as a page for a browser to this `file`")
+	takeLauncherFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		print, ok := map[string]func(bench.Comparison, io.Writer) error{
 			"table":    func(c bench.Comparison, w io.Writer) error { return c.Print(w, false) },
@@ -65,9 +66,6 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 			return usageError(exit.Usagef("--tolerance: %v is not a percentage of 0 or more", *tolerance), cmd)
 		case len(files) != 2:
 			return usageError(exit.Usagef("compare takes two files, the old and the new, and got %d", len(files)), cmd)
-		}
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
 		}
 		return outcome.Annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, *all,
 			func(c bench.Comparison, w io.Writer) error {

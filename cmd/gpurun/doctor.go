@@ -47,6 +47,7 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 	cmd.Flags().Lookup("output").Usage = "output `format`: table or json"
 	asJSON := cmd.Flags().Bool("json", false, "the same as --output json")
 	flags.AddInject(cmd.Flags())
+	takeOneMachine(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, c, inject, err := planDoctor(cmd)
 		if err != nil {

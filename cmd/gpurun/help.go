@@ -25,6 +25,7 @@ func showDefaultsOf(cmd *cobra.Command, o plan.Options) {
 
 func setHelp(cmd *cobra.Command, help func(*cobra.Command, []string), o plan.Options) {
 	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		hideLauncherFlags(cmd)
 		if err := addDefaults(cmd, o); err != nil {
 			cmd.PrintErrln("gpurun:", err)
 		}
@@ -40,6 +41,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
+			takeLauncherFlags(c)
 			c.Run, c.RunE = nil, func(_ *cobra.Command, words []string) error {
 				about, unknown, err := root.Find(words)
 				if err != nil || len(unknown) > 0 {
@@ -49,6 +51,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 				return about.Help()
 			}
 		case "completion":
+			takeLauncherFlags(c)
 			shells := c.Commands()
 			c.Args = cobra.ArbitraryArgs
 			c.RunE = func(c *cobra.Command, words []string) error {
@@ -73,8 +76,8 @@ func addDefaults(cmd *cobra.Command, o plan.Options) error {
 		return err
 	}
 	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { addDefault(f, inherited, simulated) })
-	if !cmd.HasParent() {
-		return nil
+	if !cmd.HasParent() || !takesLauncherFlag(cmd, "device") {
+		return nil // the command has its defaults itself
 	}
 	own, simulated, err := defaultsOf(o)
 	if err != nil {

@@ -29,10 +29,8 @@ machine. With kernel files it lists the kernels that these describe.`,
 		"compute capability of the simulator's devices, `8.0|8.6|8.9|9.0|10.0`")
 	output := cmd.Flags().String("output", "", "`format` of the list: table or json")
 	flags.AddCompile(cmd.Flags())
+	takeLauncherFlags(cmd)
 	cmd.RunE = func(_ *cobra.Command, files []string) error {
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
-		}
 		form, ok := map[string]func(list.Listing, io.Writer) error{
 			"": list.Listing.Print, "table": list.Listing.Print, "json": list.Listing.JSON,
 		}[*output]

@@ -74,7 +74,7 @@ func newCommand(a *program.Invocation) *cobra.Command {
 	}
 	root := newRootCommand(a)
 	if isCompletion(a.Args) {
-		addCompletions(root)
+		addCompletions(root, a.Args[2:])
 		return root
 	}
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)

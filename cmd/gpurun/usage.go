@@ -39,17 +39,6 @@ func noArguments(cmd *cobra.Command, words []string) error {
 	return nil
 }
 
-// noLauncherFlags refuses the launcher's flags, which all commands inherit, for commands
-// that launch nothing.
-func noLauncherFlags(cmd *cobra.Command) (err error) {
-	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed {
-			err = usageError(exit.Usagef("unknown flag --%s for %q", f.Name, cmd.CommandPath()), cmd)
-		}
-	})
-	return err
-}
-
 func unknownCommand(cmd *cobra.Command, word string) error {
 	var valid []string
 	for _, c := range cmd.Commands() {
