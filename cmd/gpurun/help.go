@@ -15,21 +15,20 @@ import (
 
 // showDefaultsInHelp adds the defaults to the flags of a command when its help is shown, and
 // not before: every process of a run makes the commands, and few show help. A command whose
-// defaults differ calls showDefaultsOf.
-func showDefaultsInHelp(root *cobra.Command) { setHelp(root, root.HelpFunc(), plan.Options{}) }
+// defaults differ calls showDefaultsOf itself.
+func showDefaultsInHelp(root *cobra.Command) { showDefaultsOf(root, plan.Options{}) }
 
 // showDefaultsOf has the help of a command show the defaults that its options make.
 func showDefaultsOf(cmd *cobra.Command, o plan.Options) {
-	setHelp(cmd, (&cobra.Command{}).HelpFunc(), o)
-}
-
-func setHelp(cmd *cobra.Command, help func(*cobra.Command, []string), o plan.Options) {
-	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		hideLauncherFlags(cmd)
-		if err := addDefaults(cmd, o); err != nil {
+		err := addDefaults(cmd, o)
+		if err == nil {
+			err = writeHelp(cmd.OutOrStdout(), cmd)
+		}
+		if err != nil {
 			cmd.PrintErrln("gpurun:", err)
 		}
-		help(cmd, args)
 	})
 }
 
