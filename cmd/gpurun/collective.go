@@ -33,6 +33,7 @@ func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *c
 	cmd := newRunCommand(what.Name, what.Aliases, what.Summary)
 	cmd.Long, cmd.Example = collectiveLong(what), strings.Join(collectiveExamples(what), "\n")
 	flags.AddCollective(cmd.Flags(), what)
+	flags.AddJSON(cmd.Flags())
 	flags.AddCompile(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		planRun := func() (*plan.Plan, error) {
@@ -60,6 +61,7 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 	cmd := newRunCommand(what.Name, what.Aliases, what.Summary)
 	cmd.Long, cmd.Example = productLong(what), strings.Join(productExamples(what), "\n")
 	flags.AddProduct(cmd.Flags())
+	flags.AddJSON(cmd.Flags())
 	flags.AddCompile(cmd.Flags())
 	flags.AddInject(cmd.Flags())
 	flags.AddSkew(cmd.Flags())

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
@@ -51,6 +52,7 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 	tolerance := cmd.Flags().Float64("tolerance", 5, "`percent` that a case may be slower")
 	all := cmd.Flags().Bool("all", false, "fail if the new run lacks a case of the old run")
 	output := cmd.Flags().String("output", "table", "output `format`: table, markdown or json")
+	flags.AddJSON(cmd.Flags())
 	html := cmd.Flags().String("html", "", "write the comparison as a page for a browser to this `file`")
 	takeLauncherFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/suggest"
 )
 
 const (
@@ -26,7 +27,7 @@ func writeHelp(w io.Writer, cmd *cobra.Command) error {
 	if summary == "" {
 		summary = cmd.Short + "."
 	}
-	fmt.Fprintln(&b, strings.Join(wrap(summary, helpWidth), "\n"))
+	fmt.Fprintln(&b, strings.Join(suggest.Wrap(summary, helpWidth), "\n"))
 	if cmd.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
 	}
@@ -76,24 +77,7 @@ func writeCommands(b *strings.Builder, cmd *cobra.Command) {
 
 // entry is a line of a list, or several: a name and a text about it.
 func entry(name, text string) string {
-	lines := wrap(text, helpWidth-nameWidth)
-	return fmt.Sprintf("  %-*s%s", nameWidth-2, name, strings.Join(lines, "\n"+strings.Repeat(" ", nameWidth)))
-}
-
-// wrap breaks text into lines of at most this many columns, where no word is longer.
-func wrap(text string, width int) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		switch {
-		case line == "":
-			line = word
-		case len(line)+1+len(word) > width:
-			lines, line = append(lines, line), word
-		default:
-			line += " " + word
-		}
-	}
-	return append(lines, line)
+	return strings.TrimSuffix(suggest.Indented(fmt.Sprintf("  %-*s", nameWidth-2, name), text, helpWidth), "\n")
 }
 
 // writeFlags lists the flags that a command takes: those that people need first, then all others by their groups.

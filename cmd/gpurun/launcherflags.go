@@ -46,6 +46,17 @@ func hideLauncherFlags(cmd *cobra.Command) {
 	})
 }
 
+// prepare is what every command does first.
+func prepare(cmd *cobra.Command) error {
+	if err := refuseLauncherFlags(cmd); err != nil {
+		return err
+	}
+	if err := flags.ApplyJSON(cmd.Flags()); err != nil {
+		return usageError(err, cmd)
+	}
+	return nil
+}
+
 // refuseLauncherFlags refuses the launcher's flags that a command does not take. A command for one machine says itself
 // why it refuses several: a variable or a file may ask for them, too.
 func refuseLauncherFlags(cmd *cobra.Command) (err error) {

@@ -74,7 +74,7 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return refuseLauncherFlags(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return prepare(cmd) }
 	showDefaultsInHelp(root)
 	// What follows the first word belongs to the command that it names.
 	root.Flags().SetInterspersed(false)

@@ -40,13 +40,15 @@ func noArguments(cmd *cobra.Command, words []string) error {
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
-	var valid []string
+	names := map[string]string{}
 	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			valid = append(append(valid, c.Name()), c.Aliases...)
+		for _, name := range append(c.Aliases, c.Name()) {
+			if !c.Hidden {
+				names[name] = c.Name()
+			}
 		}
 	}
-	return usageError(suggest.Unknown("collective or command", word, valid), cmd)
+	return usageError(suggest.Meant("collective or command", word, names, "gpurun --help shows all"), cmd)
 }
 
 // flagError turns what pflag says about a command line into a usage error that suggests a
