@@ -207,6 +207,9 @@ func planOnly(words []string) error {
 		Lifeline: &guard.Lifeline{},
 	}
 	root := newCommand(a)
+	if err := refuseInFront(root, words); err != nil {
+		return err
+	}
 	root.SetArgs(words)
 	root.SetOut(io.Discard)
 	root.SetErr(io.Discard)

@@ -23,10 +23,14 @@ func (f *Filter) Add(l Listing, word string) error {
 			names[name] = x.Collective
 		}
 	}
+	if d, ok := collective.ParseDType(word); ok {
+		f.Types = append(f.Types, d.Name)
+		return nil
+	}
 	for _, to := range []struct {
 		list  *[]string
 		names map[string]string
-	}{{&f.Collectives, names}, {&f.Algorithms, l.algorithmNames()}, {&f.Types, typeNames()}} {
+	}{{&f.Collectives, names}, {&f.Algorithms, l.algorithmNames()}} {
 		if name, ok := to.names[word]; ok {
 			*to.list = append(*to.list, name)
 			return nil
@@ -41,12 +45,13 @@ func (f *Filter) Add(l Listing, word string) error {
 	return suggest.Meant("collective, algorithm or type", word, names, "gpurun list shows all")
 }
 
-// AddType adds an element type, or all of them.
+// AddType adds an element type.
 func (f *Filter) AddType(word string) error {
-	if _, ok := typeNames()[word]; !ok {
+	d, ok := collective.ParseDType(word)
+	if !ok {
 		return suggest.Meant("datatype", word, typeNames(), "the last lines of gpurun list name all")
 	}
-	f.Types = append(f.Types, word)
+	f.Types = append(f.Types, d.Name)
 	return nil
 }
 
@@ -57,7 +62,7 @@ func (f *Filter) AddOp(word string) error {
 		names[string(op)] = string(op)
 	}
 	if _, ok := names[word]; !ok {
-		return suggest.Meant("operation", word, names, "gpurun list allreduce shows all")
+		return suggest.Meant("operation", word, names, "-o is a reduction operation, and --json writes JSON")
 	}
 	f.Ops = append(f.Ops, word)
 	return nil

@@ -7,7 +7,7 @@ func TestMeant(t *testing.T) {
 	names := map[string]string{
 		"allreduce": "allreduce", "all-reduce": "allreduce", "all_reduce": "allreduce", "reduce": "reduce",
 		"gather":  "gather",
-		"scatter": "scatter", "push": "push", "pull": "pull", "ll": "ll",
+		"scatter": "scatter", "push": "push", "pull": "pull", "ll": "ll", "pump": "pump",
 	}
 	for word, want := range map[string]string{
 		"allredcue":  `unknown word "allredcue"; did you mean "allreduce"?`,
@@ -15,6 +15,8 @@ func TestMeant(t *testing.T) {
 		"pusl":       `unknown word "pusl"; did you mean "pull" or "push"?`,
 		"scat":       `unknown word "scat"; did you mean "scatter"?`,
 		"zzzzz":      `unknown word "zzzzz"; look at the list`,
+		"allxreduce": `unknown word "allxreduce"; did you mean "allreduce"?`,
+		"pu":         `unknown word "pu"; did you mean "pull" or "pump"?`,
 		"":           `unknown word ""; look at the list`,
 	} {
 		if got := Meant("word", word, names, "look at the list").Error(); got != want {
