@@ -106,6 +106,7 @@ func (o *observer) operation(site exec.Site, op race.Operation) *race.Operation 
 		of.Site = site
 		known = &of
 		o.sites[key] = known
+		o.run.owners[known] = o.id
 	}
 	*last = knownOp{key, known}
 	return known

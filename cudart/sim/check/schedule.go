@@ -40,6 +40,7 @@ type run struct {
 	priors       map[int]int  // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
 	behaviour    behaviour
+	owners       map[*race.Operation]actorID // the launches of operations of kernels
 	instructions uint64
 	incomplete   []string
 
@@ -62,7 +63,7 @@ const (
 func newRun(c *Checker, s strategy) *run {
 	r := &run{
 		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
-		byID: map[actorID]*actor{}, priors: map[int]int{}, waitedPrior: map[int]bool{},
+		byID: map[actorID]*actor{}, owners: map[*race.Operation]actorID{}, priors: map[int]int{}, waitedPrior: map[int]bool{},
 	}
 	if c.cfg.diagnoses {
 		r.detector.Diagnose()
