@@ -54,7 +54,7 @@ type run struct {
 
 const (
 	stepTime = 1000       // nanoseconds that a step of a host or a stream takes
-	turnTime = 50         // and a turn of a warp
+	turnTime = 50         // and a turn of a warp, or a reading of the clock
 	idleTime = 10_000_000 // and a round in which nothing but polling happens, after so many
 	patient  = 1 << 11    // of them
 	maxIdle  = 1 << 13    // rounds without progress after which nothing can go on
@@ -81,8 +81,12 @@ func newRun(c *Checker, s strategy) *run {
 	return r
 }
 
-// Nanoseconds implements exec.Clock.
-func (r *run) Nanoseconds() uint64 { return r.now }
+// Nanoseconds implements exec.Clock. Time passes by each reading, as a warp that waits for a moment may do so in a turn
+// without a limit. A turn of a warp begins with a reading.
+func (r *run) Nanoseconds() uint64 {
+	r.now += turnTime
+	return r.now
+}
 
 // schedule lets hosts, streams and warps take turns until all hosts have ended.
 func (r *run) schedule() error {
