@@ -101,15 +101,19 @@ func (r *run) schedule() error {
 			r.isIncomplete("the run ended after %d steps, its budget", r.steps)
 			return errors.Join(fmt.Errorf("the ranks did not end within %d steps; allow more", r.steps), r.errors())
 		}
-		next := r.strategy.choose(r)
+		var next choice
+		stuck := r.livelocked()
+		if !stuck { // a choice that is not taken would be missing in a replay
+			next = r.strategy.choose(r)
+		}
 		switch {
 		case next.end != nil:
 			return next.end
-		case next.actor != nil && !r.livelocked():
+		case next.actor != nil:
 			if err := r.perform(next); err != nil {
 				return err
 			}
-		case next.actor == nil && r.allEnded() && len(r.tasks) == 0:
+		case !stuck && r.allEnded() && len(r.tasks) == 0:
 			return r.errors()
 		case r.isDeadlock() || !r.poll():
 			return errors.Join(r.deadlock(), r.errors())
