@@ -9,8 +9,9 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// No algorithm has a finding among one rank or eight: with an odd and an even count, in place, with early launches and by
-// graphs. One way to call stands for the others, and of eight ranks an algorithm for five others, unless all are wanted.
+// No algorithm has a finding among one rank or eight: with an odd and an even count, in place, with early launches and
+// by graphs. One way to call stands for the others, and of eight ranks an algorithm for five others, unless all are
+// wanted.
 func TestOneAndEightRanksHaveNoRace(t *testing.T) {
 	t.Parallel()
 	for _, ranks := range []int{1, 8} {

@@ -41,8 +41,8 @@ func optionsOf(t *testing.T, flags ...string) *Options {
 	return o
 }
 
-// The file of a schedule makes the same calls again: of collectives and products, in all variants, by our algorithms and
-// by kernel files. One algorithm of each stands for the others, unless all are wanted.
+// The file of a schedule makes the same calls again: of collectives and products, in all variants, by our algorithms
+// and by kernel files. One algorithm of each stands for the others, unless all are wanted.
 func TestSchedulesReplay(t *testing.T) {
 	examples := filepath.Join("..", "..", "..", "kernels", "examples")
 	for _, test := range []struct {

@@ -7,8 +7,8 @@ import (
 	"gpurun/cudart/sim/exec"
 )
 
-// behaviour is the order of strong accesses to each word. Reads between two writes have no order, and a poll counts once
-// however often it reads.
+// behaviour is the order of strong accesses to each word. Reads between two writes have no order, and a poll counts
+// once however often it reads.
 type behaviour struct {
 	pages map[pageKey]*orderPage
 	last  *orderPage // that was looked up last, or nil

@@ -2,7 +2,8 @@ package check
 
 import "gpurun/cudart/sim/exec"
 
-// silence has numbers of chunks, plus 1, that were looked up lately and in which no word signals: those of most accesses.
+// silence has numbers of chunks, plus 1, that were looked up lately and in which no word signals: those of most
+// accesses.
 type silence [16]uint64
 
 func (s *silence) at(chunk uint64) *uint64 {

@@ -34,7 +34,8 @@ func (t *Thread) reads() *reading {
 
 // poll notes a strong read of a message.
 func (d *Detector) poll(t *Thread, m *message, op *Operation) {
-	if m == nil || m.writer == t || m.reading == nil || t.lastPolled == m.reading || t.polled[m.reading] || !morallyStrong(m.writer, m.op, t, op) {
+	if m == nil || m.writer == t || m.reading == nil || t.lastPolled == m.reading || t.polled[m.reading] ||
+		!morallyStrong(m.writer, m.op, t, op) {
 		return
 	}
 	if t.polled == nil {
