@@ -52,7 +52,7 @@ func (t *kernelTask) wake(a *actor) {
 // turn is a turn of a warp, and returns how to record it.
 func (t *kernelTask) turn(a *actor, next choice) (most int) {
 	most = next.most
-	t.run.count(turnTime)
+	t.run.count(0) // its turn reads the clock
 	state, instructions, strong, err := a.warp.Turn(most, next.accesses)
 	t.run.steps += instructions / forever
 	t.run.strong += strong
