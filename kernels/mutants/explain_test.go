@@ -55,12 +55,17 @@ func (e *explanation) explains(r result) bool {
 	return module && entry && class && line && e.Verdict == r.verdict
 }
 
+// explained reports whether a result needs an explanation.
+func (r *result) explained() bool {
+	return !slices.Contains([]verdict{killed, byResult, unreached}, r.verdict)
+}
+
 // explain gives each result that needs an explanation to the first one that is for it, and tells survivors apart. It
 // returns the results without an explanation, which are missed.
 func explain(list []*explanation, results []result) (unexplained []result) {
 	for i := range results {
 		r := &results[i]
-		if slices.Contains([]verdict{killed, byResult, unreached}, r.verdict) {
+		if !r.explained() {
 			continue
 		}
 		at := slices.IndexFunc(list, func(e *explanation) bool { return e.explains(*r) })

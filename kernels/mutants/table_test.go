@@ -70,7 +70,7 @@ func (t *tally) markdown(first string) string {
 }
 
 // page is docs/check-mutants.md.
-func page(results []result, explanations []*explanation, pending []*subject) string {
+func page(results []result, explanations []*explanation, list []*subject) string {
 	var byClass, byKernel tally
 	total := map[verdict]int{}
 	for _, c := range classes {
@@ -81,7 +81,7 @@ func page(results []result, explanations []*explanation, pending []*subject) str
 		}
 	}
 	for _, r := range results {
-		byKernel.add(fmt.Sprintf("%s, `%s`, %d ranks", r.name, shortened(r.entry), r.world), r.verdict)
+		byKernel.add(r.row(), r.verdict)
 		total[r.verdict]++
 	}
 	var b strings.Builder
@@ -102,11 +102,11 @@ func page(results []result, explanations []*explanation, pending []*subject) str
 				cell(e.found[0].Was), e.Why)
 		}
 	}
+	pending := slices.DeleteFunc(slices.Clone(list), func(s *subject) bool { return s.pending == "" })
 	if len(pending) > 0 {
 		b.WriteString("\n## Kernels that are not judged\n\n")
 		for _, s := range pending {
-			reason, _, _ := strings.Cut(s.pending, "\n")
-			fmt.Fprintf(&b, "- %s, `%s`: %s\n", s.name, s.entry, reason)
+			fmt.Fprintf(&b, "- %s, `%s`: %s\n", s.name, s.entry, s.pending)
 		}
 	}
 	return b.String()
@@ -147,7 +147,9 @@ Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization,
 kernels that ship and of the examples. The race checker then runs each mutant under up to 6 schedules, of the strategies
 random, late, pct and bounded. This page is written by
 
-    GPURUN_MUTANTS=all go test -timeout 40m ./kernels/mutants -update
+    GPURUN_MUTANTS=all go test -timeout 90m ./kernels/mutants -update
+
+With a regular expression for rows of the second table in place of all, the rows of these kernels are made again.
 
 Calls get to %d mistakes. Of these %d have a finding with the right cause that names the lines or the commands that took
 part, %d a wrong result where none else can be, and %d a note: PTX forbids them, and current GPUs do not show them. %d are
