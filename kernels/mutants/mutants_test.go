@@ -59,12 +59,12 @@ func write(t *testing.T, list []*subject, now []*record) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	records, err := merged(list, old, now)
-	if err != nil {
+	records, missing := merged(list, old, now)
+	if err := errors.Join(writeRecords(records), missing); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := pageOf(t, list, records)
-	if err := errors.Join(writeRecords(records), os.WriteFile(pagePath, []byte(text), 0o666)); err != nil {
+	if err := os.WriteFile(pagePath, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }

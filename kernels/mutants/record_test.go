@@ -99,7 +99,8 @@ func writeRecords(list []*record) error {
 	return os.WriteFile(recordsPath, []byte(b.String()), 0o666)
 }
 
-// merged are the records of all kernels, in their order: the new ones, and the old ones of the others.
+// merged are the records of all kernels, in their order: the new ones, and the old ones of the others. What has no
+// record is an error.
 func merged(list []*subject, old, now []*record) (all []*record, err error) {
 	for _, s := range list {
 		is := func(k *record) bool { return k.Kernel == s.row() }
@@ -109,9 +110,9 @@ func merged(list []*subject, old, now []*record) (all []*record, err error) {
 		case o >= 0:
 			all = append(all, old[o])
 		default:
-			return nil, fmt.Errorf("%s has no results of %q: run its mutants with GPURUN_MUTANTS='^%[2]s' and -update",
-				recordsPath, s.row())
+			err = errors.Join(err, fmt.Errorf("%s has no results of %q: run its mutants with GPURUN_MUTANTS and -update",
+				recordsPath, s.row()))
 		}
 	}
-	return all, nil
+	return all, err
 }

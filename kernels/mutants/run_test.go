@@ -148,8 +148,11 @@ func judged(t *testing.T, list []*subject, chosen func(*subject) bool) (results 
 		t.Fatal(err)
 	}
 	judged = slices.DeleteFunc(slices.Clone(list), func(s *subject) bool {
-		return !slices.ContainsFunc(some, func(c candidate) bool { return c.subject == s })
+		return (chosen == nil || !chosen(s)) && !slices.ContainsFunc(some, func(c candidate) bool { return c.subject == s })
 	})
+	for _, s := range judged {
+		s.thorough = chosen != nil
+	}
 	errs := make([]error, len(judged))
 	inParallel(len(judged), func(i int) { errs[i] = judged[i].try() })
 	if err := errors.Join(errs...); err != nil {

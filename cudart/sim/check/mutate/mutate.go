@@ -79,6 +79,9 @@ func (m *Mutant) String() string {
 	return fmt.Sprintf("line %d, %s: %q to %q", m.Line, m.Class, m.Was, m.Now)
 }
 
+// ByTimeout reports whether the mistake is in the load of a word that threads write when a wait has timed out.
+func (m *Mutant) ByTimeout() bool { return m.needs != 0 }
+
 // Text is the module with the mistake.
 func (m *Mutant) Text(original []byte) []byte {
 	lines := strings.Split(string(original), "\n")
