@@ -24,6 +24,8 @@ type explanation struct {
 	Entry  string       `json:"entry"`
 	Text   string       `json:"text"`
 	Why    string       `json:"why"`
+	// Adjacent wants a proof that the barrier orders nothing: mutate.Adjacent.
+	Adjacent bool `json:"adjacent"`
 
 	text  *regexp.Regexp
 	found []result
@@ -52,7 +54,13 @@ func (e *explanation) explains(r result) bool {
 	entry, _ := path.Match(e.Entry, r.entry)
 	class := e.Class == "*" || e.Class == r.Class
 	line := e.text.MatchString(strings.Join(strings.Fields(r.Was), " "))
-	return module && entry && class && line && e.Verdict == r.verdict
+	return module && entry && class && line && e.Verdict == r.verdict && (!e.Adjacent || r.isAdjacent())
+}
+
+// isAdjacent reports whether a barrier orders nothing that another one does not.
+func (r *result) isAdjacent() bool {
+	ok, err := mutate.Adjacent(r.module, r.text, r.entry, r.Line)
+	return ok && err == nil
 }
 
 // explained reports whether a result needs an explanation.

@@ -23,6 +23,7 @@ type program struct {
 	resident int
 	seeds    int // 0 is 8
 	model    Model
+	expire   bool
 }
 
 const programHead = `
@@ -115,7 +116,7 @@ func (p program) run(t *testing.T) map[string]Finding {
 	if p.threads == 0 {
 		p.threads = 32
 	}
-	c, err := New(Config{Ranks: p.ranks, Resident: p.resident, Model: p.model})
+	c, err := New(Config{Ranks: p.ranks, Resident: p.resident, Model: p.model, Expire: p.expire})
 	if err != nil {
 		t.Fatal(err)
 	}

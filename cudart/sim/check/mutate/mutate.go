@@ -9,6 +9,7 @@
 //	wait, epoch      waits, stores of flags, and counts that are wrong
 //	packet           data that come in parts, or after their flag
 //	barrier, async   barriers, and the waits of asynchronous copies
+//	adjacent         barriers that order nothing which others do not
 //
 // A mutant has as many lines as the original, so that lines of findings are those of both.
 package mutate
