@@ -33,3 +33,20 @@ func (c *Calls) Absent(on *check.Rank) (err error) {
 	}
 	return errors.Join(err, on.Meet())
 }
+
+// Absent is [Calls.Absent] for products.
+func (p *Products) Absent(on *check.Rank) (err error) {
+	m := &multiplier{Products: p, Rank: on, timeout: absentTimeout}
+	if err := m.join(); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.comm.Close()) }()
+	if err := errors.Join(m.prepare(), on.Meet()); err != nil {
+		return err
+	}
+	if on.Number < on.World-1 {
+		err = errors.Join(m.enqueue(0), m.runner.Enqueue(m.Algorithm, m.call(0)),
+			m.runner.Main.Synchronize(context.Background()))
+	}
+	return errors.Join(err, on.Meet())
+}

@@ -74,7 +74,7 @@ func collectiveSubject(name string, world int, k collective.Kernel, text []byte,
 		calls.Counts, calls.MaxBlocks = bulkCounts, 1
 		early.Counts, early.MaxBlocks = bulkCounts, 1
 		absent.Counts = bulkCounts[:1]
-		s.skewed = task(k.Module.Name, skewed, (*checktask.Calls).Task)
+		s.varied = task(k.Module.Name, skewed, (*checktask.Calls).Task)
 	}
 	s.task = task(k.Module.Name, calls, (*checktask.Calls).Task)
 	s.early = task(k.Module.Name, early, (*checktask.Calls).Task)

@@ -38,17 +38,31 @@ func products() (all []*subject, err error) {
 					calls := checktask.Products{
 						Operation: o, Algorithm: a, Problems: []matmul.Problem{p}, Launches: productCalls, MaxBlocks: blocks,
 					}
-					all = append(all, &subject{
-						name: o.Name + " " + a.Name, world: world, major: major, sms: 2, share: productShare,
-						module: k.Module.Name, entry: k.Entry, text: text, task: func(text []byte) (func(*check.Rank) error, error) {
-							calls := calls
-							calls.Source = replaced(k.Module.Name, text)
-							return calls.Task, nil
-						},
-					})
+					all = append(all, productSubject(world, major, k, text, calls))
 				}
 			}
 		}
 	}
 	return all, nil
+}
+
+// productSubject is a kernel of a product. Every other schedule has more tiles than blocks, which reuse what the first
+// ones have used.
+func productSubject(world, major int, k collective.Kernel, text []byte, calls checktask.Products) *subject {
+	with := func(calls checktask.Products, do func(*checktask.Products, *check.Rank) error,
+	) func([]byte) (func(*check.Rank) error, error) {
+		return func(text []byte) (func(*check.Rank) error, error) {
+			mutated := calls
+			mutated.Source = replaced(k.Module.Name, text)
+			return func(r *check.Rank) error { return do(&mutated, r) }, nil
+		}
+	}
+	large := calls
+	large.Problems = []matmul.Problem{{M: 70 * int64(world), N: 280, K: 72, DType: collective.Half}}
+	return &subject{
+		name: calls.Operation.Name + " " + calls.Algorithm.Name, world: world, major: major, sms: 2, share: productShare,
+		module: k.Module.Name, entry: k.Entry, text: text,
+		task: with(calls, (*checktask.Products).Task), varied: with(large, (*checktask.Products).Task),
+		absent: with(calls, (*checktask.Products).Absent),
+	}
 }

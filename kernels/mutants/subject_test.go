@@ -25,9 +25,10 @@ type subject struct {
 	task func(text []byte) (func(*check.Rank) error, error)
 	// early is the same with programmatic dependent launches; nil: there are none.
 	early func(text []byte) (func(*check.Rank) error, error)
-	// skewed is the task with buffers that are not aligned, which lanes copy by their own accesses; nil: there is none.
-	// Lanes load whole vectors, of which they do not use what belongs to neighbours: findings of the original.
-	skewed func(text []byte) (func(*check.Rank) error, error)
+	// varied is the task of every other seed: with buffers that are not aligned, which lanes copy by their own accesses,
+	// or with more tiles; nil: there is none. The lanes load whole vectors, of which they do not use what belongs to
+	// neighbours: findings of the original.
+	varied func(text []byte) (func(*check.Rank) error, error)
 	// absent is a task in which the last rank never comes; nil: there is none.
 	absent func(text []byte) (func(*check.Rank) error, error)
 
@@ -50,8 +51,8 @@ func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, see
 	switch {
 	case class == mutate.DependencyLost && s.early != nil:
 		with = s.early
-	case s.skewed != nil && seed%2 == 1 && seed < len(strategies):
-		with = s.skewed
+	case s.varied != nil && seed%2 == 1 && seed < len(strategies):
+		with = s.varied
 	}
 	task, err := with(text)
 	if err != nil {

@@ -25,7 +25,7 @@
 //	life, faults       accesses before the begin or after the end of memory, and misaligned ones
 //	uninitialized      reads of what nobody wrote
 //	notes              findings about single accesses
-//	deadlock, poll     when nothing can go on
+//	deadlock, poll*    when nothing can go on
 //	waitgraph*         who waits for whom then, and why
 //	divergence         barriers that are never complete
 //	signal*            words by which threads signal: stale flags and lost signals

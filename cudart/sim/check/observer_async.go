@@ -179,7 +179,10 @@ func (o *observer) Mbarrier(at exec.Place, b exec.ObservedBarrier, do exec.Mbarr
 	switch {
 	case do == exec.MbarrierArrives:
 		d.Arrive(&m.arrived, t)
-	case do == exec.MbarrierPasses && m.over != nil:
+	case do != exec.MbarrierBegins:
+		o.watched.tests(o.run, at, b)
+	}
+	if do == exec.MbarrierPasses && m.over != nil {
 		d.After(t, m.over)
 		d.SyncWarp(t, 1<<32-1, true)
 	}
