@@ -12,9 +12,15 @@ import (
 const absentSeeds = 3
 
 // judgeAbsent runs a mutant that has survived with a rank that never comes, and one in the load of a word that is
-// written when a wait has timed out. Of other code behind time-outs, no mutant is judged.
+// written when a wait has timed out. Of other code behind time-outs, no mutant is judged. Where a part of the mutants is
+// run, only those of such words are.
 func (s *subject) judgeAbsent(m *mutate.Mutant, was result) (result, error) {
-	if s.absent == nil || was.verdict != survived && (was.verdict != unreached || !m.ByTimeout()) {
+	words := []mutate.Class{mutate.RelaxedWeak, mutate.ScopeGPU, mutate.ScopeBlock} // of loads of such words
+	switch {
+	case s.absent == nil,
+		was.verdict == survived && !s.thorough && !slices.Contains(words, m.Class),
+		was.verdict == unreached && !m.ByTimeout(),
+		was.verdict != survived && was.verdict != unreached:
 		return was, nil
 	}
 	if was.verdict == unreached {

@@ -67,13 +67,14 @@ func collectiveSubject(name string, world int, k collective.Kernel, text []byte,
 	}
 	early, absent := calls, calls
 	early.Early = true
-	absent.Counts = calls.Counts[:1]
+	if !calls.Shape.Empty {
+		absent.Counts = bulkCounts[:1] // for several blocks
+	}
 	if bytes.Contains(text, []byte("cp.async.bulk")) {
 		skewed := calls
 		skewed.Counts, skewed.MaxBlocks, skewed.Skew = calls.Counts[:1], 1, 4
 		calls.Counts, calls.MaxBlocks = bulkCounts, 1
 		early.Counts, early.MaxBlocks = bulkCounts, 1
-		absent.Counts = bulkCounts[:1]
 		s.varied = task(k.Module.Name, skewed, (*checktask.Calls).Task)
 	}
 	s.task = task(k.Module.Name, calls, (*checktask.Calls).Task)

@@ -78,11 +78,12 @@ func pageOf(t *testing.T, list []*subject, records []*record) (string, []*explan
 	}
 	var results []result
 	for i, k := range records {
-		list[i].pending = k.Pending
 		results = append(results, k.results(list[i])...)
 	}
-	explain(explanations, results)
-	return page(results, explanations, list), explanations
+	for _, r := range explain(explanations, results) {
+		t.Errorf("%s: no explanation of %s: %v", r.row(), r.verdict, r.Mutant)
+	}
+	return page(results, explanations, records), explanations
 }
 
 // The page says what the records and the explanations say, of all kernels. No explanation is stale.

@@ -17,7 +17,8 @@ const recordsPath = "results.json"
 
 // record is what became of the mutants of a kernel, before explanations.
 type record struct {
-	Kernel  string `json:"kernel"`            // its row
+	Kernel  string `json:"kernel"` // its row
+	Module  string `json:"module"`
 	Pending string `json:"pending,omitempty"` // why it is not judged
 	// Counts are those of mutants that need no explanation.
 	Counts map[mutate.Class]map[verdict]int `json:"counts"`
@@ -40,7 +41,7 @@ func (s *subject) row() string {
 
 // recordOf is the record of a kernel, given the results of its mutants.
 func recordOf(s *subject, results []result) *record {
-	k := &record{Kernel: s.row(), Counts: map[mutate.Class]map[verdict]int{}}
+	k := &record{Kernel: s.row(), Module: s.module, Counts: map[mutate.Class]map[verdict]int{}}
 	k.Pending, _, _ = strings.Cut(s.pending, "\n")
 	for _, r := range results {
 		switch {
@@ -103,7 +104,7 @@ func writeRecords(list []*record) error {
 // record is an error.
 func merged(list []*subject, old, now []*record) (all []*record, err error) {
 	for _, s := range list {
-		is := func(k *record) bool { return k.Kernel == s.row() }
+		is := func(k *record) bool { return k.Kernel == s.row() && k.Module == s.module }
 		switch o, n := slices.IndexFunc(old, is), slices.IndexFunc(now, is); {
 		case n >= 0:
 			all = append(all, now[n])

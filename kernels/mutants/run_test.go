@@ -32,9 +32,12 @@ func chosen() (func(*subject) bool, error) {
 	}
 }
 
-// subjects are the kernels that can be judged. A kernel that several algorithms use is judged with the first; of those
+// subjects are made once.
+var subjects = sync.OnceValues(allSubjects)
+
+// allSubjects are the kernels that can be judged. A kernel that several algorithms use is judged with the first; of those
 // for any number of ranks and those for one, both are.
-func subjects() (kept []*subject, err error) {
+func allSubjects() (kept []*subject, err error) {
 	list, err := examples()
 	if err != nil {
 		return nil, err
