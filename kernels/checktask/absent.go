@@ -11,9 +11,9 @@ import (
 // absentTimeout bounds waits for a rank that never comes.
 const absentTimeout = time.Second
 
-// Absent is what a rank does if the last rank makes no call, so that waits for it expire. The other ranks make two calls
-// of the first count, one right behind the other: the second has to notice that the first has failed. The checker's
-// Config.Expire lets waits expire. Nothing is compared, because calls that fail have no result.
+// Absent is what a rank does if the last rank makes no call, so that waits for it expire. The other ranks make two
+// calls of the first count, one right behind the other: the second has to notice that the first has failed. The
+// checker's Config.Expire lets waits expire. Nothing is compared, because calls that fail have no result.
 func (c *Calls) Absent(on *check.Rank) (err error) {
 	r := &rank{Calls: c, Rank: on, timeout: absentTimeout}
 	if err := r.join(); err != nil {

@@ -12,8 +12,8 @@ import (
 const absentSeeds = 3
 
 // judgeAbsent runs a mutant that has survived with a rank that never comes, and one in the load of a word that is
-// written when a wait has timed out. Of other code behind time-outs, no mutant is judged. Where a part of the mutants is
-// run, only those of such words are.
+// written when a wait has timed out. Of other code behind time-outs, no mutant is judged. Where a part of the
+// mutants is run, only those of such words are.
 func (s *subject) judgeAbsent(m *mutate.Mutant, was result) (result, error) {
 	words := []mutate.Class{mutate.RelaxedWeak, mutate.ScopeGPU, mutate.ScopeBlock} // of loads of such words
 	switch {
@@ -67,8 +67,8 @@ func (s *subject) attemptAbsent(text []byte, seed int) (*check.Report, error) {
 	return c.Run(uint64(seed), task)
 }
 
-// absentOriginal are the findings of the original: host code of algorithms of the copy engine goes on behind a barrier
-// that has failed.
+// absentOriginal are the findings of the original: host code of algorithms of the copy engine goes on behind a
+// barrier that has failed.
 func (s *subject) absentOriginal() ([]check.Finding, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

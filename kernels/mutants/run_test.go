@@ -35,8 +35,8 @@ func chosen() (func(*subject) bool, error) {
 // subjects are made once.
 var subjects = sync.OnceValues(allSubjects)
 
-// allSubjects are the kernels that can be judged. A kernel that several algorithms use is judged with the first; of those
-// for any number of ranks and those for one, both are.
+// allSubjects are the kernels that can be judged. A kernel that several algorithms use is judged with the first;
+// of those for any number of ranks and those for one, both are.
 func allSubjects() (kept []*subject, err error) {
 	list, err := examples()
 	if err != nil {
