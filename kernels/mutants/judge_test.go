@@ -118,7 +118,7 @@ func (s *subject) verdictOf(m *mutate.Mutant, r *check.Report, err error, seed i
 		case f.Kind == check.WrongResult:
 			result = f.String()
 		case f.Note && seed >= len(strategies): // the original may have it, too
-		case (f.Note || s.varied != nil) && s.isKnown(&f):
+		case (f.Note || s.varies(seed)) && s.isKnown(&f):
 		case right(m, &f) && f.Note:
 			note = f.String()
 		case right(m, &f):

@@ -44,12 +44,31 @@ func TestMutantsAreKilled(t *testing.T) {
 	for _, s := range judged {
 		now = append(now, recordOf(s, results))
 	}
-	for _, r := range explain(explanations, results) {
+	for _, r := range thoroughly(t, explanations, explain(explanations, results)) {
 		t.Errorf("%s, %s of %s, %d ranks: %s\n%v\n%s", r.name, r.entry, r.module, r.world, r.verdict, r.Mutant, r.detail)
 	}
 	if *update && some != nil {
 		write(t, list, now)
 	}
+}
+
+// thoroughly judges those without an explanation again, under as many schedules as for the table. It returns those that
+// still have none.
+func thoroughly(t *testing.T, explanations []*explanation, list []result) (unexplained []result) {
+	t.Helper()
+	for _, r := range list {
+		if r.thorough {
+			unexplained = append(unexplained, r)
+			continue
+		}
+		r.thorough = true
+		again, err := r.judge(r.Mutant)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unexplained = append(unexplained, explain(explanations, []result{again})...)
+	}
+	return unexplained
 }
 
 // write writes the records, of which some are new, and the page.

@@ -51,7 +51,7 @@ func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, see
 	switch {
 	case class == mutate.DependencyLost && s.early != nil:
 		with = s.early
-	case s.varied != nil && seed%2 == 1 && seed < len(strategies):
+	case s.varies(seed):
 		with = s.varied
 	}
 	task, err := with(text)
@@ -97,6 +97,11 @@ func (s *subject) try() error {
 	}
 	s.steps, s.pending = r.Steps, strings.Join(r.Incomplete, "; ")
 	return nil
+}
+
+// varies reports whether the task of a seed is the varied one.
+func (s *subject) varies(seed int) bool {
+	return s.varied != nil && seed%2 == 1 && seed < len(strategies)
 }
 
 // isKnown reports whether the original has a finding, too, under one of the schedules.
