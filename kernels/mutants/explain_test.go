@@ -59,6 +59,9 @@ func (e *explanation) explains(r result) bool {
 
 // isAdjacent reports whether a barrier orders nothing that another one does not.
 func (r *result) isAdjacent() bool {
+	if r.adjacent != nil {
+		return *r.adjacent
+	}
 	ok, err := mutate.Adjacent(r.module, r.text, r.entry, r.Line)
 	return ok && err == nil
 }

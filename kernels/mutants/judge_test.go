@@ -39,6 +39,7 @@ type result struct {
 	*mutate.Mutant
 	verdict   verdict
 	schedules int    // that were needed, or all
+	adjacent  *bool  // of a record: what isAdjacent was
 	detail    string // the finding, the error, or what is not modeled
 }
 

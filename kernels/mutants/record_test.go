@@ -32,6 +32,8 @@ type recorded struct {
 	Line    int          `json:"line"`
 	Was     string       `json:"was"`
 	Now     string       `json:"now"`
+	// Adjacent says of a barrier what mutate.Adjacent did, since the kernel may have changed.
+	Adjacent bool `json:"adjacent,omitempty"`
 }
 
 // row is how the table calls a kernel.
@@ -47,7 +49,7 @@ func recordOf(s *subject, results []result) *record {
 		switch {
 		case r.subject != s:
 		case r.explained():
-			k.Others = append(k.Others, recorded{r.Class, r.verdict, r.Line, r.Was, r.Now})
+			k.Others = append(k.Others, recorded{r.Class, r.verdict, r.Line, r.Was, r.Now, r.isAdjacent()})
 		default:
 			if k.Counts[r.Class] == nil {
 				k.Counts[r.Class] = map[verdict]int{}
@@ -69,7 +71,7 @@ func (k *record) results(s *subject) (all []result) {
 	}
 	for _, x := range k.Others {
 		m := &mutate.Mutant{Class: x.Class, Line: x.Line, Was: x.Was, Now: x.Now}
-		all = append(all, result{subject: s, Mutant: m, verdict: x.Verdict})
+		all = append(all, result{subject: s, Mutant: m, verdict: x.Verdict, adjacent: &x.Adjacent})
 	}
 	return all
 }
