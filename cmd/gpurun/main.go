@@ -79,6 +79,7 @@ func newCommand(a *program.Invocation) *cobra.Command {
 	}
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
 	flags.AddLauncher(own)
+	flags.AddCommand(own)
 	line, err := torchrun.New().Split(a.Args[1:], own)
 	var unknown *torchrun.UnknownFlagError
 	if errors.As(err, &unknown) {

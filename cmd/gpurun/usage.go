@@ -80,7 +80,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		return usageError(exit.Usagef("unknown flag -%s%s", name, replacement(name)), cmd)
 	}
-	if cmd.HasParent() && torchrun.New().Flags().Lookup(name) != nil {
+	programs := torchrun.New().Flags()
+	flags.AddCommand(programs)
+	if cmd.HasParent() && programs.Lookup(name) != nil {
 		return usageError(exit.Usagef("--%s applies to launched programs, not to %q", name, cmd.CommandPath()), cmd)
 	}
 	var names []string

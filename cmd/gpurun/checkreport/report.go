@@ -63,6 +63,9 @@ type Case struct {
 	// Variants are the ways of the calls: out of place, in place, early launch (PDL), and graph.
 	Variants  []string `json:"variants"`
 	Schedules int      `json:"schedules"`
+	// Blocks are those of all grids of all schedules, and BlocksEnded of them have run to their end.
+	Blocks      int `json:"blocks"`
+	BlocksEnded int `json:"blocks_ended"`
 	// Complete: the schedules were all that differ in the order of strong accesses, by the strategy exhaustive.
 	Complete bool `json:"complete"`
 	// Behaviours counts the different orders of strong accesses that were seen.

@@ -26,6 +26,7 @@ import (
 	"gpurun/worker/process/guard"
 	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/torchenv"
+	"gpurun/worker/process/trainjob"
 )
 
 // command is a command that is about to run in every process.
@@ -155,7 +156,8 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 			Lifeline:    a.Lifeline,
 			Logger:      p.log,
 		},
-		Torch: p.torchJob(),
+		Torch:        p.torchJob(),
+		CheckMachine: p.machineCheck(a.Err),
 	}
 	if err := node.ForgetToken(); err != nil {
 		return err
@@ -163,6 +165,11 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 	var err error
 	if job.Logs, err = p.logs(); err != nil {
 		return err
+	}
+	progress := trainjob.New(p.log)
+	defer progress.Close()
+	if progress != nil {
+		job.Observer = progress
 	}
 	if !p.plain {
 		job.Agent.Prefix = program.RankPrefix(p.workers)
@@ -218,16 +225,16 @@ func (p *command) logs() (launcher.Logs, error) {
 func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	elsewhere := new(launcher.OtherNodeError)
 	if errors.As(err, &elsewhere) {
-		err = &exit.Error{Code: elsewhere.Code, Err: err}
+		err = &exit.Error{Code: p.codeOfCommand(elsewhere.Code), Err: err}
 	}
 	if apart := new(launcher.MeetingError); r == nil || elsewhere.Err != nil || r.First == nil && errors.As(err, &apart) {
-		return err // of the round before there is nothing to say
+		return lostNode(r, err) // of the round before there is nothing to say
 	}
 	explainFailures(stderr, p.argv, r.Failed, p.temporary())
 	outcome.ExplainWorkers(stderr, r.Outcome)
-	code := r.ExitCode()
+	code := p.codeOfCommand(r.ExitCode())
 	if p.meeting != nil && r.First == nil && r.Signal == 0 && r.Cause != nil && !errors.Is(r.Cause, guard.ErrGone) {
-		code = exit.Rendezvous // this node survives one that is lost
+		code = exit.NodeLost // this node survives it
 	}
 	if code != 0 {
 		return &exit.Error{Code: code, Err: err}

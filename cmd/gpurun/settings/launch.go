@@ -9,6 +9,9 @@ type Launch struct {
 	LogFormat   string          `mapstructure:"log-format"`
 	JoinTimeout Seconds         `mapstructure:"join-timeout"`
 	Credentials CredentialFiles `mapstructure:",squash"`
+
+	HealthCheck        string  `mapstructure:"health-check"`
+	HealthCheckTimeout Seconds `mapstructure:"health-check-timeout"`
 }
 
 // CredentialFiles are the files with the credentials of a node; each may be empty.
@@ -26,7 +29,8 @@ func TLSKeys() []string { return []string{"tls-cert", "tls-key", "tls-ca"} }
 // that collectives do not take.
 func ReadLaunch(s *Sources) (Launch, error) {
 	var l Launch
-	keys := append(TLSKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file", "join-timeout")
+	keys := append(TLSKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file", "join-timeout",
+		"health-check", "health-check-timeout")
 	if err := s.DecodeOnly(&l, keys...); err != nil {
 		return l, err
 	}

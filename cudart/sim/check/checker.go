@@ -18,8 +18,12 @@ type Config struct {
 	Major, Minor int
 	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is 4,194,304.
 	Steps int
-	// Resident is how many blocks of a grid run at once; 0 is exec.MaxResident. The others begin when blocks end.
+	// Resident is how many blocks of a grid run at once; 0 is as many as the device holds. The others begin when blocks
+	// end.
 	Resident int
+	// GridsScale says that kernels have so many blocks for each of SMs multiprocessors. A device then holds as many
+	// blocks as SMs multiprocessors do, and otherwise as many as the largest GPU of its compute capability.
+	GridsScale bool
 	// Model is by which accesses are judged; the zero value is ModelHardware.
 	Model Model
 	// Processes gives memory the life that it has where each rank is a process: an allocation begins with undefined

@@ -42,8 +42,10 @@ type Explored struct {
 	Err    error
 	Failed *Schedule
 	Coverage
-	// Steps and WarpInstructions are the sums over all schedules.
+	// Steps, WarpInstructions and Blocks are the sums over all schedules.
 	Steps, WarpInstructions uint64
+	Blocks                  Blocks
+	Kernels                 []KernelUse
 }
 
 // Clean reports whether all schedules have checked everything, and found nothing.

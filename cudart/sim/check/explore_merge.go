@@ -34,6 +34,10 @@ func (m *merge) add(r result) {
 	m.Schedules++
 	m.Steps += uint64(r.report.Steps)
 	m.WarpInstructions += r.report.WarpInstructions
+	m.Blocks.Begun, m.Blocks.Ended = m.Blocks.Begun+r.report.Blocks.Begun, m.Blocks.Ended+r.report.Blocks.Ended
+	for _, k := range r.report.Kernels {
+		m.Kernels = useKernel(m.Kernels, k.Module, k.Entry, k.Launches)
+	}
 	m.New = append(m.New, !m.behaviours[r.report.Behaviour])
 	m.behaviours[r.report.Behaviour] = true
 	m.Behaviours = len(m.behaviours)

@@ -102,6 +102,9 @@ func (t *kernelTask) wakeBlocks() {
 
 // end is the end of the kernel, which the stream has to notice.
 func (t *kernelTask) end(err error) {
+	if !t.done {
+		t.run.blocks.add(t.grid)
+	}
 	t.done, t.err, t.awake, t.waiting = true, err, nil, nil
 	t.run.tasks = slices.DeleteFunc(t.run.tasks, func(other *kernelTask) bool { return other == t })
 	t.run.changed()

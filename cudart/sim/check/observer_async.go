@@ -176,13 +176,11 @@ func (o *observer) Mbarrier(at exec.Place, b exec.ObservedBarrier, do exec.Mbarr
 		*m = mbarrier{}
 	}
 	d.Access(t, o.sharedOf(b.Block), o.operation(at.Site, op), []uint64{b.Address}, 1)
+	o.watched.testMbarrier(o.run, at, b, do)
 	switch {
 	case do == exec.MbarrierArrives:
 		d.Arrive(&m.arrived, t)
-	case do != exec.MbarrierBegins:
-		o.watched.tests(o.run, at, b)
-	}
-	if do == exec.MbarrierPasses && m.over != nil {
+	case do == exec.MbarrierPasses && m.over != nil:
 		d.After(t, m.over)
 		d.SyncWarp(t, 1<<32-1, true)
 	}

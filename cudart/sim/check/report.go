@@ -19,6 +19,8 @@ type Report struct {
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
 	Steps            int
 	WarpInstructions uint64
+	Blocks           Blocks
+	Kernels          []KernelUse
 	// Results are those of Rank.Result, by rank and name.
 	Results []Result
 }
@@ -76,7 +78,8 @@ type Actor struct {
 func (r *run) report() *Report {
 	report := &Report{
 		Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
-		Behaviour: r.behaviour.digest(), pairs: r.pairs(), Results: r.sortedResults(),
+		Behaviour: r.behaviour.digest(), pairs: r.pairs(), Results: r.sortedResults(), Blocks: r.allBlocks(),
+		Kernels: r.kernels,
 	}
 	for _, f := range r.detector.Findings() {
 		if !f.Hardware || r.checker.cfg.Model == ModelPTX {

@@ -41,6 +41,8 @@ type run struct {
 	trace        digest
 	behaviour    behaviour
 	instructions uint64
+	blocks       Blocks // of grids that have ended
+	kernels      []KernelUse
 	incomplete   []string
 
 	grids   []*watchedGrid // in the order in which they have begun

@@ -26,7 +26,7 @@ type Observer interface {
 // Place is where a warp is.
 type Place struct {
 	Block, Warp int
-	Lanes       uint32 // of a fence, those that execute it
+	Lanes       uint32 // of a fence or a test of an mbarrier, those that execute it
 	// Cluster is that of the block, and ClusterRank the block's number in it. Without clusters a block is one.
 	Cluster, ClusterRank int
 	Site                 Site

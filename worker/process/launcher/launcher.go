@@ -30,6 +30,21 @@ type Job struct {
 	// becomes a free port, another one in every attempt.
 	Torch torchenv.Job
 	Logs  Logs
+	// CheckMachine, when set, says before each attempt why this machine is not fit for it. With other nodes it is called
+	// before this one joins them, and again before each further round.
+	CheckMachine func(context.Context) error
+	// Observer, when set, is told how attempts go.
+	Observer Observer
+}
+
+// Observer is told how the attempts of this node go. Its methods do not wait.
+type Observer interface {
+	// Begin says that workers are about to start. It returns more variables for them.
+	Begin(job torchenv.Job) (env []string)
+	// Failed is as in agent.Spec.
+	Failed(f *agent.Failure)
+	// End says how the attempt has ended; the outcome is nil if no worker was started.
+	End(outcome *agent.Outcome)
 }
 
 // Failure is a worker's failure, and what it recorded about it, or nil.
@@ -85,6 +100,9 @@ func (j *Job) check() error {
 // attempts runs the workers until they succeed, or until no restart is left.
 func (j *Job) attempts(ctx context.Context, folders *folders) (*Result, error) {
 	for restart := 0; ; restart++ {
+		if err := j.fit(ctx); err != nil {
+			return nil, err
+		}
 		outcome, err := j.attempt(ctx, folders, restart)
 		if outcome == nil {
 			return nil, err
@@ -137,7 +155,27 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
 	if spec.Prefix != nil {
 		files.prefix = func(localRank int) string { return spec.Prefix(spec.Rank(localRank)) }
 	}
-	return agent.Run(ctx, spec)
+	return j.observed(spec, torch, func(spec agent.Spec) (*agent.Outcome, error) { return agent.Run(ctx, spec) })
+}
+
+// observed runs an attempt, and tells the observer.
+func (j *Job) observed(spec agent.Spec, torch torchenv.Job,
+	run func(agent.Spec) (*agent.Outcome, error),
+) (*agent.Outcome, error) {
+	if j.Observer == nil {
+		return run(spec)
+	}
+	more, env, failed := j.Observer.Begin(torch), spec.Env, spec.Failed
+	spec.Env = func(localRank int) []string { return append(env(localRank), more...) }
+	spec.Failed = func(f *agent.Failure) {
+		j.Observer.Failed(f)
+		if failed != nil {
+			failed(f)
+		}
+	}
+	outcome, err := run(spec)
+	j.Observer.End(outcome)
+	return outcome, err
 }
 
 // environment returns each worker's environment variables. Only the first attempt logs

@@ -42,6 +42,9 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 	if err := job.check(); err != nil {
 		return nil, err
 	}
+	if err := job.fit(ctx); err != nil {
+		return nil, err
+	}
 	member, err := elastic.Enter(ctx, meeting)
 	if err != nil {
 		return nil, &MeetingError{fmt.Errorf("meeting the other nodes: %w", err)}
@@ -77,6 +80,11 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 // rounds runs the workers, once per rendezvous round, until the job is over for this node.
 func (j *Job) rounds(ctx context.Context, folders *folders, departure *departure) (result *Result, err error) {
 	for number := 0; ; number++ {
+		if number > 0 {
+			if err := j.fit(ctx); err != nil {
+				return nil, err
+			}
+		}
 		round, err := departure.member.NextRound(ctx)
 		if end := new(elastic.End); errors.As(err, &end) && end.Kind == elastic.Finished {
 			j.Agent.Logger.Info("the job has finished without this node, which was a spare")
