@@ -193,7 +193,7 @@ func (r *run) poll() bool {
 	}
 	i.steps = r.steps
 	i.rounds++
-	if i.rounds > patient {
+	if i.rounds > patient || r.checker.cfg.Expire {
 		r.now += idleTime * uint64(1+i.rounds/64)
 	}
 	r.changes++ // for streams
