@@ -1,0 +1,42 @@
+package faults
+
+import (
+	"errors"
+	"syscall"
+	"time"
+)
+
+// signalFaults are signals that another process sends to the victim.
+func signalFaults() []Fault {
+	return []Fault{
+		{Name: "kill -9", Strike: func(s *Scene) error { return s.signal(syscall.SIGKILL) }},
+		{Name: "SIGSTOP", Strike: strikeStop},
+		{Name: "segfault", Strike: func(s *Scene) error { return s.signal(syscall.SIGSEGV, syscall.SIGCONT) }},
+	}
+}
+
+// strikeStop stops the victim. A guard, a program or a node that is stopped is paused, which is no failure: the test asks
+// for the end of what a stop does not end, and continues it.
+func strikeStop(s *Scene) error {
+	if err := s.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	switch s.Cell.Victim {
+	case Guard:
+		if err := s.End(); err != nil {
+			return err
+		}
+		time.Sleep(pause)
+		return s.signal(syscall.SIGCONT)
+	case Worker:
+		if s.Cell.Moment == AtEnd {
+			return s.End()
+		}
+	case Node0, OtherNode:
+		return errors.Join(s.awaitEnd(s.observed()), s.signal(syscall.SIGCONT))
+	}
+	return nil
+}
+
+// pause is how long a guard stays stopped.
+const pause = 500 * time.Millisecond
