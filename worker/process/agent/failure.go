@@ -66,9 +66,14 @@ func (f *Failure) Error() string {
 	return s.String()
 }
 
+// waitedInVain reports whether a failure is that another rank did not come, be it to the rendezvous.
+func waitedInVain(r *report.Failure) bool {
+	return r.Class == report.Timeout || r.Class == report.Rendezvous && !r.Consequence
+}
+
 // culprit begins the sentence of a worker that waited in vain with the rank that it waited for; else it is empty.
 func (f *Failure) culprit() string {
-	if f.Report == nil || f.Report.Class != report.Timeout || f.Report.Peer == nil || *f.Report.Peer == f.Rank {
+	if f.Report == nil || f.Report.Peer == nil || *f.Report.Peer == f.Rank || !waitedInVain(f.Report) {
 		return ""
 	}
 	text := fmt.Sprintf("rank %d did not come in time", *f.Report.Peer)

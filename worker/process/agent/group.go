@@ -129,6 +129,9 @@ func (g *group) take(e event) {
 			zap.Stringer("signal", e.exit.Signal))
 		if at, failed := e.worker.exited(*e.exit, e.time); failed {
 			g.fail(e.worker, nil, true, at)
+		} else if file := e.worker.fullDisk(); file != "" { // the worker has not checked its writes
+			g.log.Warn("no space is left on the disk of a worker's output, which is incomplete",
+				zap.Int("rank", e.worker.Rank), zap.String("file", file))
 		}
 	}
 }
