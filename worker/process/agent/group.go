@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"gpurun/worker/process/crash"
 	"gpurun/worker/process/guard"
 	"gpurun/worker/process/oomkill"
 	"gpurun/worker/process/procfs"
@@ -63,7 +64,7 @@ func (g *group) start(ctx context.Context) {
 		}
 		w := newWorker(g.spec, g.spec.FirstLocalRank+worker)
 		if err := w.start(ctx, g.spec, g.consoles, g.thread); err != nil {
-			g.abort(fmt.Errorf("starting rank %d: %w", w.Rank, err))
+			g.abort(fmt.Errorf("starting rank %d: %w", w.Rank, crash.WithLimits(err)))
 			return
 		}
 		g.log.Debug("worker started", zap.Int("rank", w.Rank), zap.Int("pid", w.PID))

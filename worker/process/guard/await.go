@@ -22,7 +22,7 @@ type watch struct {
 	lifeline *os.File
 	health   health
 	received []syscall.Signal // those that ask for the end
-	deadly   *crash.Error // why the guard ended the job by itself; may be nil
+	deadly   *crash.Error     // why the guard ended the job by itself; may be nil
 	notify   func(string)
 }
 

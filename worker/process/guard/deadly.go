@@ -10,8 +10,8 @@ import (
 	"gpurun/worker/process/signals"
 )
 
-// deadly are the signals of a process that is wrong. When another process sends one, the Go runtime would print all stacks
-// and exit. The runtime still ends this process for its own faults, such as a nil pointer.
+// deadly are the signals of a process that is wrong. When another process sends one, the Go runtime would print all
+// stacks and exit. The runtime still ends this process for its own faults, such as a nil pointer.
 func deadly() []os.Signal {
 	return []os.Signal{
 		syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGABRT, syscall.SIGSYS,
