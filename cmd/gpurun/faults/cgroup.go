@@ -46,7 +46,7 @@ func (g cgroup) remove() {
 // missingCgroup tells whether groups of a controller can be made.
 func missingCgroup(controller string) func(*Room) string {
 	return func(*Room) string {
-		group, err := newCgroup(controller, "100000000")
+		group, err := newCgroup(controller, "1000000")
 		if err != nil {
 			return fmt.Sprintf("no control group can be made: %v", err)
 		}

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ClockVariable has how far the clock may jump, as 1h. The clock is the whole machine's: only a machine that nobody else
-// uses should have the variable.
+// ClockVariable has how far the clock may jump, as 1h. The clock is the whole machine's: only a machine that nobody
+// else uses should have the variable.
 const ClockVariable = "GPURUN_FAULTS_CLOCK"
 
 func clockFaults() []Fault {

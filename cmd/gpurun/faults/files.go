@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -33,7 +34,7 @@ func fullDiskJob(c Cell) Job {
 	case c.Moment == BeforeJoin:
 		job := programJob(c)
 		job.Ready = nil
-		job.Shell = fmt.Sprintf(smallDisk, "8k", "export TMPDIR=$SCENE/disk; head -c 9000 /dev/zero >$SCENE/disk/full 2>&-")
+		job.Shell = fmt.Sprintf(smallDisk, "8k,nr_inodes=1", "export TMPDIR=$SCENE/disk")
 		return job
 	case c.Victim == Worker: // it writes the file itself
 		job := programJob(c, "--log-dir", "disk", "-r", "3")
@@ -57,7 +58,7 @@ func strikeDisk(s *Scene) error {
 		return nil
 	}
 	const ignores = "(head -c 100000 /dev/zero | tr '\\0' x) 2>&-; echo 'the last line' || true; exit 0"
-	return s.tell(rankToHit, ignores+"\n")
+	return errors.Join(s.tell(rankToHit, ignores), s.tell(rankBeside, "exit 0"))
 }
 
 // fullSharedMemoryJob has a /dev/shm that is full from the start, and measures something short.

@@ -3,6 +3,7 @@ package faults
 import (
 	"fmt"
 	"strconv"
+	"time"
 )
 
 // Job is what runs in a cell: gpurun on one node or two.
@@ -78,7 +79,9 @@ func programReady(m Moment, ends int) func(*Scene) error {
 		if err := s.tell(ends, "exit 0"); err != nil {
 			return err
 		}
-		return s.awaitAny("debug worker exited")
+		err := s.awaitAny("debug worker exited")
+		time.Sleep(pause) // its node tells the other
+		return err
 	}
 }
 
@@ -88,7 +91,8 @@ const (
 	joinTimeout = 3 // seconds
 )
 
-// nodesJob runs the program on two nodes, one worker each. Before the join, the two wait for a third that does not come.
+// nodesJob runs the program on two nodes, one worker each. Before the join, the two wait for a third that does not
+// come.
 func nodesJob(c Cell) Job { return nodesAt(c, "127.0.0.1:"+portOf(c)) }
 
 func nodesAt(c Cell, endpoint string, further ...string) Job {

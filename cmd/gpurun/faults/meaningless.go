@@ -10,6 +10,9 @@ type blank struct {
 	reason  string
 }
 
+// noWire is why processes of one node have no wire.
+const noWire = "a socket pair and abstract Unix sockets are no wire: nothing lies between their ends"
+
 // meaningless has every cell that is not in expected.
 func meaningless() []blank {
 	own, processes := []Victim{Guard, Agent}, []Victim{Worker, Guard, Agent}
@@ -23,10 +26,11 @@ func meaningless() []blank {
 		{"hang in kernel", own, all, "guard and agent run no kernel"},
 		{"hang in kernel", nodes(), all, "collectives across nodes need NCCL, and so GPUs"},
 		{"hang in kernel", worker, []Moment{BeforeJoin, AtEnd}, "kernels run in the collective"},
-		{"corrupt byte", own, all, "a socket pair and abstract Unix sockets are no wire: nothing lies between their ends"},
+		{"corrupt byte", own, all, noWire},
 		{"corrupt byte", worker, []Moment{BeforeJoin, AtEnd}, "a result is there in the collective"},
-		{"truncated message", processes, all, "a socket pair and abstract Unix sockets are no wire: nothing lies between their ends"},
+		{"truncated message", processes, all, noWire},
 		{"stranger", []Victim{Worker, Guard, OtherNode}, all, "it serves nobody whom a stranger could call"},
+		{"stranger", agent, ending, "the agent of a program on one node serves PyTorch's store alone, which has no token"},
 		{"slow reader", []Victim{Worker, Guard}, all, "the agent reads the workers, and writes standard output"},
 		{"slow reader", nodes(), all, "each node's agent writes its own standard output: the row of the agent"},
 		{"slow reader", agent, before, "nothing is written before the join"},

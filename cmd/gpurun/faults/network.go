@@ -62,7 +62,7 @@ func etcdJob(c Cell) Job {
 	if c.Moment == BeforeJoin {
 		at.Moment = InCollective // both nodes come
 	}
-	job := nodesAt(at, etcdAddress(c))
+	job := nodesAt(at, etcdAddress(c), "--join-timeout", "15")
 	for i, args := range job.Nodes {
 		backend := slices.Index(args, "static")
 		job.Nodes[i][backend] = "etcd"

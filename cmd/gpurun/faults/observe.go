@@ -39,7 +39,11 @@ var volatile = []struct {
 	text    string
 }{
 	{regexp.MustCompile(`pid \d+`), "pid P"},
-	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
+	{regexp.MustCompile(`(127\.0\.0|192\.0\.2)\.(\d+):\d+`), "$1.$2:PORT"},
+	{regexp.MustCompile(`gpurun-[0-9a-f]{32}`), "gpurun-N"},
+	{regexp.MustCompile(`results\.json\.[0-9a-f]+`), "results.json.N"},
+	{regexp.MustCompile(`gpurun_job-[-_0-9]+`), "gpurun_job-N"},
+	{regexp.MustCompile(`starting rank \d+`), "starting rank R"},
 	{regexp.MustCompile(`/tmp/\S*/(\S+)`), "$$TMPDIR/$1"},
 	{regexp.MustCompile(`crash-\d+`), "crash-N"},
 	{regexp.MustCompile(`node (\d) \([^)]*\)`), "node $1 (HOST)"},

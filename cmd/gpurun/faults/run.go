@@ -180,7 +180,11 @@ func (s *Scene) left(sockets []string) (all []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, files...)
+		for _, file := range files {
+			if !isCrash(file) {
+				all = append(all, file)
+			}
+		}
 	}
 	now, err := abstractSockets()
 	if err != nil {
@@ -192,4 +196,10 @@ func (s *Scene) left(sockets []string) (all []string, err error) {
 		}
 	}
 	return all, nil
+}
+
+// isCrash reports whether a file has the stacks of a crash, which the sentence names: it is the user's.
+func isCrash(file string) bool {
+	match, err := filepath.Match("gpurun-crash-*.txt", filepath.Base(file))
+	return match && err == nil
 }

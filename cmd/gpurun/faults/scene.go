@@ -259,10 +259,10 @@ func (s *Scene) nodesJoin() error {
 // holdBeforeJoin stops the victim's rank before it joins. The fault continues it if it has to act.
 func (s *Scene) holdBeforeJoin() error {
 	var pid int
-	err := s.await("the worker", func() (ok bool) {
+	err := s.await("the worker", func() bool {
 		var err error
 		pid, err = s.worker(rankToHit)
-		return err == nil
+		return err == nil && catches(pid, syscall.SIGSEGV)
 	})
 	if err != nil {
 		return err
@@ -271,11 +271,23 @@ func (s *Scene) holdBeforeJoin() error {
 		return err
 	}
 	s.ends = append(s.ends, func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // it has ended by then
-	time.Sleep(pause) // the other rank comes to the rendezvous, and both would be in
+	time.Sleep(pause)                                                          // the other rank comes to the rendezvous, and both would be in
 	if strings.Contains(s.stderr(0), "member is in") {
 		return errTooLate
 	}
 	return nil
+}
+
+// catches reports whether a process catches a signal: its runtime has begun.
+func catches(pid int, signal syscall.Signal) bool {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return false
+	}
+	_, rest, _ := strings.Cut(string(status), "SigCgt:")
+	line, _, _ := strings.Cut(rest, "\n")
+	set, err := strconv.ParseUint(strings.TrimSpace(line), 16, 64)
+	return err == nil && set&(1<<(signal-1)) != 0
 }
 
 // errTooLate says that the scene went past its moment: another try may meet it.

@@ -9,14 +9,25 @@ import (
 // signalFaults are signals that another process sends to the victim.
 func signalFaults() []Fault {
 	return []Fault{
-		{Name: "kill -9", Strike: func(s *Scene) error { return s.signal(syscall.SIGKILL) }},
+		{Name: "kill -9", Strike: func(s *Scene) error { return errors.Join(s.signal(syscall.SIGKILL), s.survive()) }},
 		{Name: "SIGSTOP", Strike: strikeStop},
-		{Name: "segfault", Strike: func(s *Scene) error { return s.signal(syscall.SIGSEGV, syscall.SIGCONT) }},
+		{Name: "segfault", Strike: func(s *Scene) error {
+			return errors.Join(s.signal(syscall.SIGSEGV, syscall.SIGCONT), s.survive())
+		}},
 	}
 }
 
-// strikeStop stops the victim. A guard, a program or a node that is stopped is paused, which is no failure: the test asks
-// for the end of what a stop does not end, and continues it.
+// survive has the worker end well that goes on when the other node is lost at the end: that node's part is done.
+func (s *Scene) survive() error {
+	if s.Cell.Victim != OtherNode || s.Cell.Moment != AtEnd {
+		return nil
+	}
+	time.Sleep(pause)
+	return s.tell(s.observed(), "exit 0")
+}
+
+// strikeStop stops the victim. A guard, a program or a node that is stopped is paused, which is no failure: the test
+// asks for the end of what a stop does not end, and continues it.
 func strikeStop(s *Scene) error {
 	if err := s.signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -33,6 +44,9 @@ func strikeStop(s *Scene) error {
 			return s.End()
 		}
 	case Node0, OtherNode:
+		if err := s.survive(); err != nil {
+			return err
+		}
 		return errors.Join(s.awaitEnd(s.observed()), s.signal(syscall.SIGCONT))
 	}
 	return nil

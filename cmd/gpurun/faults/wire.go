@@ -22,7 +22,9 @@ func wireFaults() []Fault {
 // corruptJob puts a proxy between the nodes. In a worker, a byte of the result is corrupted.
 func corruptJob(c Cell) Job {
 	if c.Victim == Worker {
-		return Job{Nodes: collectiveJob(c, "--inject", fmt.Sprintf("corrupt:rank=%d,byte=8", rankToHit)).Nodes}
+		job := shortJob(ranks)
+		job.Nodes[0] = append(job.Nodes[0], "--inject", fmt.Sprintf("corrupt:rank=%d,byte=8", rankToHit))
+		return job
 	}
 	return throughProxy(c)
 }
