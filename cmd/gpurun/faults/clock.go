@@ -37,6 +37,9 @@ func clockFaults() []Fault {
 			if os.Getenv(ClockVariable) == "" {
 				return "the clock is the whole machine's; " + ClockVariable + "=1h allows the test to set it"
 			}
+			if err := jump(0); err != nil {
+				return err.Error()
+			}
 			return ""
 		},
 	}}

@@ -14,9 +14,11 @@ type Job struct {
 	Shell string
 	// Own starts each node after this command, which executes its arguments, as in "ip netns exec node0"; nil: none.
 	Own func(node int) []string
+	// Before prepares what the job needs, and has the scene end it; nil: nothing.
+	Before func(*Scene) error
 	// Ready waits until the job has come to the moment of the cell; nil: it is there at once.
 	Ready func(*Scene) error
-	// Reads is false when nobody reads standard output.
+	// Unread is true when nobody reads standard output.
 	Unread bool
 	// Env has further variables.
 	Env []string

@@ -34,7 +34,7 @@ func pidsJob(c Cell) Job {
 	if err != nil {
 		job.Shell = fmt.Sprintf("echo %q >&2; exit 1", err)
 	}
-	job.Ready = func(s *Scene) error {
+	job.Before = func(s *Scene) error {
 		s.ends = append(s.ends, group.remove)
 		return nil
 	}

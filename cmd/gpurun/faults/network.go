@@ -29,23 +29,26 @@ func networkFaults() []Fault {
 	}
 }
 
-// links is held by the cell that has the links of the network namespaces.
+// links is held by the cell that has the links of the network namespaces, from before its nodes start.
 var links sync.Mutex
 
 // partitionJob runs each node in a network namespace.
 func partitionJob(c Cell) Job {
 	job := nodesAt(c, "192.0.2.10:"+portOf(c))
 	job.Own = func(node int) []string { return []string{"ip", "netns", "exec", fmt.Sprintf("node%d", node)} }
+	job.Before = func(s *Scene) error {
+		links.Lock()
+		s.ends = append(s.ends, links.Unlock)
+		return nil
+	}
 	return job
 }
 
 // strikeLink cuts the victim's link until all has ended.
 func strikeLink(s *Scene) error {
-	links.Lock()
 	link := fmt.Sprintf("port%d", s.Cell.Victim.node())
 	s.ends = append(s.ends, func() {
 		_ = exec.Command("ip", "link", "set", link, "up").Run() // the next cell misses it otherwise, and says so
-		links.Unlock()
 	})
 	if out, err := exec.Command("ip", "link", "set", link, "down").CombinedOutput(); err != nil {
 		return fmt.Errorf("cutting the link: %w %s", err, out)

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -84,6 +85,11 @@ Measured on %s with Linux %s: %d cells, %d of them not run; the slowest took %.1
 
 // WritePage writes the page of the matrix, with all cells.
 func WritePage(name string, outcomes map[Cell]Outcome) error {
+	for _, c := range Cells() {
+		if _, ran := outcomes[c]; !ran && Meaningless(c) == "" {
+			return errors.New("the page is of the whole matrix, and a cell is missing: " + c.String())
+		}
+	}
 	var system unix.Utsname
 	if err := unix.Uname(&system); err != nil {
 		return err

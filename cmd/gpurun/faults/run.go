@@ -72,6 +72,11 @@ func (r *Room) try(c Cell, fault Fault, want Expectation, try int) (_ Outcome, e
 	} else {
 		s.job = fault.Job(c)
 	}
+	if s.job.Before != nil {
+		if err := s.job.Before(s); err != nil {
+			return Outcome{}, err
+		}
+	}
 	struck := time.Now()
 	if err := s.start(); err != nil {
 		return Outcome{}, err
@@ -145,6 +150,9 @@ func (s *Scene) sweep() error {
 	if s.Cell.Fault != "kill -9" || !slices.Contains(nodes(), s.Cell.Victim) {
 		return nil
 	}
+	if _, err := s.alive(); err != nil { // an agent that the kernel is still ending counts as one that runs
+		return err
+	}
 	next := exec.Command(s.room.Gpurun, "--nproc-per-node", "1", "--", "true")
 	next.Env = append(os.Environ(), "TMPDIR="+s.file("tmp"))
 	if out, err := next.CombinedOutput(); err != nil {
@@ -156,14 +164,19 @@ func (s *Scene) sweep() error {
 // leftTimeout is how long processes may outlive gpurun, as when the guard is killed.
 const leftTimeout = 2 * time.Second
 
-// left lists what has outlived the job: processes, files in TMPDIR and /dev/shm, abstract sockets.
-func (s *Scene) left(sockets []string) (all []string, err error) {
-	var pids []int
+// alive lists the processes of the scene, once they have had time to end.
+func (s *Scene) alive() (pids []int, err error) {
 	for begun := time.Now(); time.Since(begun) < leftTimeout; time.Sleep(5 * time.Millisecond) {
 		if pids, err = processtest.Marked(s.mark); err != nil || len(pids) == 0 {
 			break
 		}
 	}
+	return pids, err
+}
+
+// left lists what has outlived the job: processes, files in TMPDIR and /dev/shm, abstract sockets.
+func (s *Scene) left(sockets []string) (all []string, err error) {
+	pids, err := s.alive()
 	if err != nil {
 		return nil, err
 	}

@@ -270,8 +270,8 @@ func (s *Scene) holdBeforeJoin() error {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		return err
 	}
-	s.ends = append(s.ends, func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // it has ended by then
-	time.Sleep(pause)                                                          // the other rank comes to the rendezvous, and both would be in
+	// The other rank comes to the rendezvous meanwhile, and both would be in.
+	time.Sleep(pause)
 	if strings.Contains(s.stderr(0), "member is in") {
 		return errTooLate
 	}

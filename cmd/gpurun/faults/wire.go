@@ -34,15 +34,14 @@ func throughProxy(c Cell) Job {
 	job, real := nodesJob(c), "127.0.0.1:"+portOf(c)
 	i := slices.Index(job.Nodes[1], real)
 	job.Nodes[1][i] = proxyAddress(c)
-	ready := job.Ready
-	job.Ready = func(s *Scene) error {
+	job.Before = func(s *Scene) error {
 		p, err := newProxy(proxyAddress(c), real)
 		if err != nil {
 			return err
 		}
 		s.ends = append(s.ends, p.close)
 		s.proxy = p
-		return ready(s)
+		return nil
 	}
 	return job
 }

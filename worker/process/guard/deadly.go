@@ -31,8 +31,8 @@ func (w *watch) endFor(s os.Signal) error {
 	if !ok || w.deadly != nil {
 		return nil
 	}
-	w.deadly = &crash.Error{What: fmt.Sprintf(
-		"the guard (pid %d) received %s, which another process has sent: it ended the job", os.Getpid(), signals.Name(number))}
+	const text = "the guard (pid %d) received %s, which another process has sent: it ended the job"
+	w.deadly = &crash.Error{What: fmt.Sprintf(text, os.Getpid(), signals.Name(number))}
 	w.notify(w.deadly.Error())
 	w.health.ask(syscall.SIGTERM)
 	return w.end()
