@@ -16,6 +16,7 @@ import (
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/worker/result"
 	"gpurun/worker/result/bench"
+	"gpurun/worker/result/webpage"
 )
 
 const compareLong = `compare reads two files that gpurun bench -J wrote, and shows for each case by how much the
@@ -50,6 +51,7 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 	tolerance := cmd.Flags().Float64("tolerance", 5, "`percent` that a case may be slower")
 	all := cmd.Flags().Bool("all", false, "fail if the new run lacks a case of the old run")
 	output := cmd.Flags().String("output", "table", "output `format`: table, markdown or json")
+	html := cmd.Flags().String("html", "", "write the comparison as a page for a browser to this `file`")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		print, ok := map[string]func(bench.Comparison, io.Writer) error{
 			"table":    func(c bench.Comparison, w io.Writer) error { return c.Print(w, false) },
@@ -67,7 +69,15 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 		if err := noLauncherFlags(cmd); err != nil {
 			return err
 		}
-		return outcome.Annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, *all, print))
+		return outcome.Annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, *all,
+			func(c bench.Comparison, w io.Writer) error {
+				if err := print(c, w); err != nil || *html == "" {
+					return err
+				}
+				page := webpage.Comparison("gpurun compare "+files[0]+" "+files[1], c)
+				page.Facts = append(page.Facts, webpage.Command(a.Args))
+				return writePage(*html, page.Title, page)
+			}))
 	}
 	return cmd
 }

@@ -13,6 +13,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/worker/result/webpage"
 	"gpurun/worker/workload"
 )
 
@@ -42,7 +43,7 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 		Args:    noArguments,
 	}
 	flags.AddOnly(cmd.Flags(), "timeout", "seed", "sim-seed", "sim-arch", "sim-memory", "p2p", "symm", "nccl-lib",
-		"nvshmem-lib", "cublas-lib", "output")
+		"nvshmem-lib", "cublas-lib", "output", "html")
 	cmd.Flags().Lookup("output").Usage = "output `format`: table or json"
 	asJSON := cmd.Flags().Bool("json", false, "the same as --output json")
 	flags.AddInject(cmd.Flags())
@@ -96,6 +97,13 @@ func runDoctor(ctx context.Context, a *program.Invocation, c settings.Config, in
 	}
 	if err := write(a.Out); err != nil {
 		return err
+	}
+	if c.HTML != "" {
+		page := doctor.Page(doctorTitle, d)
+		page.Facts = append(page.Facts, webpage.Command(a.Args))
+		if err := writePage(c.HTML, doctorTitle, page); err != nil {
+			return err
+		}
 	}
 	return doctor.Verdict(d)
 }

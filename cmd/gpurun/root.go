@@ -99,9 +99,9 @@ func commands(a *program.Invocation) []*cobra.Command {
 	for _, o := range matmul.Operations() {
 		all = append(all, newProductCommand(a, o))
 	}
-	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newDoctorCommand(a),
-		newSmokeCommand(a), newCheckCommand(a), newListCommand(a), newInspectCommand(a), newKernelCommand(a),
-		newVersionCommand(a))
+	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newReportCommand(a),
+		newDoctorCommand(a), newSmokeCommand(a), newCheckCommand(a), newListCommand(a), newInspectCommand(a),
+		newKernelCommand(a), newVersionCommand(a))
 }
 
 func newVersionCommand(a *program.Invocation) *cobra.Command {

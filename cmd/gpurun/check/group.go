@@ -30,7 +30,11 @@ func (m *merge) report() checkreport.Report {
 	}
 	for number, g := range engine.Group(kept) {
 		cause := len(r.Findings)
-		m.save(m.found[from[g.First]], add(g.First, checkreport.Cause, cause), number+1)
+		first := add(g.First, checkreport.Cause, cause)
+		m.save(m.found[from[g.First]], first, number+1)
+		if number < mostDrawn {
+			m.addEvents(m.found[from[g.First]], first)
+		}
 		for _, k := range g.Pairs {
 			add(k, checkreport.Pair, cause).Same = g.Same
 		}

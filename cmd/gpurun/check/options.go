@@ -46,7 +46,7 @@ type Options struct {
 	Launches, Schedules, Blocks, Root, Resident int
 	Seed                                        uint64
 	Unaligned                                   bool
-	JSON, SARIF, JUnit, Suppressions            string
+	JSON, SARIF, JUnit, HTML, Suppressions      string
 	Replay, Save, Timeline                      string
 
 	Litmus   LitmusOptions
@@ -128,6 +128,7 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.StringVar(&o.JSON, "json", "", "write the results as JSON to this `file`")
 	f.StringVar(&o.SARIF, "sarif", "", "write the findings as SARIF 2.1.0 to this `file`, for code scanning")
 	f.StringVar(&o.JUnit, "junit", "", "write the results as JUnit XML to this `file`")
+	f.StringVar(&o.HTML, "html", "", "write the results as a page for a browser to this `file`")
 	f.StringVar(&o.Suppressions, "suppressions", "", "TOML `file` with findings that are accepted, each with its reason")
 	f.StringVar(&o.Timeline, "timeline", "", "draw the last events before the first finding into this SVG `file`")
 	f.StringVar(&o.Replay, "replay", "", "run the schedule of this `file` again, and nothing else")
@@ -138,7 +139,7 @@ func (o *Options) Add(f *pflag.FlagSet) {
 }
 
 // withReplay are the flags that mean something beside --replay: what is run is in its file.
-var withReplay = []string{"replay", "json", "sarif", "junit", "suppressions", "timeline", "compile"}
+var withReplay = []string{"replay", "json", "sarif", "junit", "html", "suppressions", "timeline", "compile"}
 
 // onlyWith is an error that gives a reason if a flag was given that is not among some.
 func onlyWith(f *pflag.FlagSet, allowed []string, reason string) (err error) {

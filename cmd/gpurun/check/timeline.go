@@ -32,6 +32,22 @@ func (m *merge) drawTimeline(path string) error {
 	return nil
 }
 
+// mostDrawn is how many findings get their events, for each of which a schedule runs again.
+const mostDrawn = 10
+
+// addEvents adds the events around a finding, if a file is written that shows them.
+func (m *merge) addEvents(f merged, out *checkreport.Finding) {
+	if f.Schedule == nil || m.plan.options.HTML == "" && m.plan.options.JSON == "" {
+		return
+	}
+	events, err := f.timeline()
+	if err != nil {
+		fmt.Fprintf(m.stderr, "gpurun: warning: the events of a finding are left out: %v\n", err)
+		return
+	}
+	out.Events = events
+}
+
 // timeline replays the schedule of a finding.
 func (f merged) timeline() ([]checkreport.Event, error) {
 	checker, err := engine.New(f.planned.config())

@@ -11,6 +11,7 @@ import (
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/worker/result"
+	"gpurun/worker/result/webpage"
 )
 
 // Title names the check in CI systems.
@@ -53,10 +54,15 @@ func (o *Options) writeFiles(r checkreport.Report) error {
 		{o.JSON, checkreport.WriteJSON},
 		{o.SARIF, checkreport.WriteSARIF},
 		{o.JUnit, checkreport.WriteJUnit},
+		{o.HTML, writePage},
 	} {
 		if f.path != "" {
 			all = append(all, result.Replace(f.path, func(w io.Writer) error { return f.write(w, r) }))
 		}
 	}
 	return errors.Join(all...)
+}
+
+func writePage(w io.Writer, r checkreport.Report) error {
+	return webpage.Write(w, Title, checkreport.Page(Title, r))
 }

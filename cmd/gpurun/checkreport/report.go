@@ -116,6 +116,9 @@ type Finding struct {
 	// Decisions is how many the schedule of Replay has, and Shrunk how many it had before; 0: it was not shrunk.
 	Decisions int `json:"decisions"`
 	Shrunk    int `json:"shrunk_from"`
+	// Events are the last ones before the finding, in their order. The first causes have them, where a file or a page is
+	// written that can show them.
+	Events []Event `json:"events,omitempty"`
 	// Text is the finding for people, in lines.
 	Text []string `json:"text"`
 }

@@ -11,8 +11,10 @@ import (
 // Event is something that a side did, in a timeline.
 type Event struct {
 	Side
-	Where                     string
-	Acquire, Release, Barrier bool
+	Where   string `json:"where"`
+	Acquire bool   `json:"acquire,omitempty"`
+	Release bool   `json:"release,omitempty"`
+	Barrier bool   `json:"barrier,omitempty"`
 }
 
 // The picture's measures, in pixels.
@@ -62,22 +64,36 @@ func WriteTimeline(w io.Writer, f Finding, events []Event) error {
 	return err
 }
 
-// among are the places of the two sides of a race among the events: the last ones at their lines.
+// among are the places of the two sides of a race among the events. The events are those of a run that may show the
+// finding at other warps than the first run did: what matches best is taken, and of equals the last.
 func (f Finding) among(events []Event) (first, second int, ok bool) {
 	if len(f.Sides) != 2 {
 		return 0, 0, false
 	}
-	last := func(s Side) int {
-		found := -1
-		for i, e := range events {
-			if e.Module == s.Module && e.Line == s.Line && e.Instruction == s.Instruction && e.Rank == s.Rank {
-				found = i
+	best := 0
+	for i, a := range events {
+		for j, b := range events {
+			if i == j || !f.Sides[0].sameLine(a.Side) || !f.Sides[1].sameLine(b.Side) {
+				continue
+			}
+			match := 1
+			if a.Where != "" && a.Where == b.Where {
+				match = 2
+			}
+			if a.Who() == f.Sides[0].Who() && b.Who() == f.Sides[1].Who() {
+				match += 2
+			}
+			if match >= best {
+				best, first, second = match, i, j
 			}
 		}
-		return found
 	}
-	first, second = last(f.Sides[0]), last(f.Sides[1])
-	return first, second, first >= 0 && second >= 0 && first != second
+	return first, second, best > 0
+}
+
+// sameLine reports whether a rank executed the same instruction.
+func (s Side) sameLine(other Side) bool {
+	return s.Rank == other.Rank && s.Module == other.Module && s.Line == other.Line && s.Instruction == other.Instruction
 }
 
 // The colors of events.

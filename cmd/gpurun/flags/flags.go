@@ -106,6 +106,7 @@ func list() []flag {
 				"auto: the built-in profile of these GPUs",
 		},
 		{name: "junit", usage: "write the results as JUnit XML to this `file`"},
+		{name: "html", usage: "write the results as a page for a browser to this `file`"},
 		{
 			name: "prometheus", usage: "write the results to this `file`, for the textfile collector of the Prometheus " +
 				"node exporter",

@@ -8,7 +8,8 @@ import (
 
 // inProducts are the flags of collectives that products have as well.
 var inProducts = [...]string{
-	"iters", "warmup-iters", "datatype", "check", "timeout", "output-file", "algo", "junit", "prometheus", "timing",
+	"iters", "warmup-iters", "datatype", "check", "timeout", "output-file", "algo", "junit", "prometheus", "html",
+	"timing",
 	"minutes", "p2p", "symm", "nccl-lib", "cublas-lib", "seed", "trace", "sim-seed", "sim-arch", "sim-memory", "output",
 }
 

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"gpurun/worker/result"
 	"gpurun/worker/result/ci"
 	"gpurun/worker/result/trace"
+	"gpurun/worker/result/webpage"
 )
 
 // Conclude writes the files of a run: its report, the files for CI systems, and a trace. It returns the error of the
@@ -52,6 +54,23 @@ func Unable(a *program.Invocation, title string, flags *pflag.FlagSet, why error
 	}, why)
 }
 
+// writePage writes a report as a page, with the timeline of the recorded call.
+func writePage(w io.Writer, title string, r result.Report) error {
+	documents := []webpage.Document{webpage.Run(title, r)}
+	if len(r.Timeline.Ranks) > 0 {
+		var text bytes.Buffer
+		if err := trace.Write(&text, r.Timeline); err != nil {
+			return err
+		}
+		timeline, err := webpage.Trace(text.Bytes())
+		if err != nil {
+			return err
+		}
+		documents[0].Sections = append(documents[0].Sections, timeline.Sections...)
+	}
+	return webpage.Write(w, title, documents...)
+}
+
 func writeFiles(title string, c settings.Config, r result.Report) error {
 	var all []error
 	if c.OutputFile != "" {
@@ -62,6 +81,9 @@ func writeFiles(title string, c settings.Config, r result.Report) error {
 	}
 	if c.Prometheus != "" {
 		all = append(all, result.Replace(c.Prometheus, func(w io.Writer) error { return ci.Prometheus(w, r) }))
+	}
+	if c.HTML != "" {
+		all = append(all, result.Replace(c.HTML, func(w io.Writer) error { return writePage(w, title, r) }))
 	}
 	if c.Trace != "" && len(r.Timeline.Ranks) > 0 {
 		r.Timeline.Title = strings.Join(append([]string{"gpurun"}, r.Command[min(1, len(r.Command)):]...), " ")

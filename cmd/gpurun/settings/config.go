@@ -39,6 +39,7 @@ type Config struct {
 	Profile     string   `mapstructure:"profile"`
 	JUnit       string   `mapstructure:"junit"`
 	Prometheus  string   `mapstructure:"prometheus"`
+	HTML        string   `mapstructure:"html"`
 	Rounds      int      `mapstructure:"rounds"`
 	Against     string   `mapstructure:"against"`
 	Timing      bool     `mapstructure:"timing"`

@@ -13,7 +13,7 @@ import (
 // written, or would take the place of another.
 func (c Config) CheckFiles(further ...string) error {
 	names := map[string]string{} // by the file
-	for _, name := range append([]string{c.OutputFile, c.JUnit, c.Prometheus}, further...) {
+	for _, name := range append([]string{c.OutputFile, c.JUnit, c.Prometheus, c.HTML}, further...) {
 		if name == "" {
 			continue
 		}

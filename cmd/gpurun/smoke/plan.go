@@ -34,6 +34,7 @@ const quickFlag = "quick"
 // AddFlags adds the flags of the check.
 func AddFlags(f *pflag.FlagSet) {
 	flags.AddOnly(f, "timeout", "output-file", "min-busbw", "max-latency", "profile", "junit", "prometheus",
+		"html",
 		"p2p", "multicast", "symm", "nccl-lib", "nvshmem-lib")
 	f.StringArray("inject", nil, "inject a `fault` into the first collective, as for gpurun allreduce")
 	f.Bool(quickFlag, false, "run only the first element type")

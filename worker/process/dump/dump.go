@@ -1,6 +1,6 @@
-// Package dump says what the ranks of a job were doing at one moment: the stacks of their threads, what they waited for,
-// and which collective each of them was in. An agent collects a Rank for each of its workers; node 0 merges those of all
-// nodes into one page.
+// Package dump says what the ranks of a job were doing at one moment: the stacks of their threads, what they waited
+// for, and which collective each of them was in. An agent collects a Rank for each of its workers; node 0 merges those
+// of all nodes into one page.
 package dump
 
 import "time"
@@ -36,7 +36,7 @@ type Thread struct {
 	Name   string   `json:"name"`
 	State  string   `json:"state"`            // as in /proc/PID/stat: R, S, D, Z, T, ...
 	Wait   string   `json:"wait,omitempty"`   // the kernel's function that it sleeps in (/proc/PID/wchan)
-	Kernel []string `json:"kernel,omitempty"` // functions of the kernel, innermost first, where /proc/PID/stack may be read
+	Kernel []string `json:"kernel,omitempty"` // of /proc/PID/stack where it may be read; innermost first
 	Python []Frame  `json:"python,omitempty"` // innermost first
 }
 

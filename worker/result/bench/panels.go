@@ -30,7 +30,7 @@ func Panels(r result.Report) []plot.Panel {
 	var panels []plot.Panel
 	for _, name := range names {
 		latency := panel(name, "median time (us)", series, sweeps[name],
-			func(x result.Result) float64 { return stats.Median(x.Samples) })
+			median)
 		bandwidth := panel(name, "bus bandwidth (GB/s)", series, sweeps[name],
 			func(x result.Result) float64 { return x.BusBW })
 		if ceiling := r.Ceiling.Rate(); ceiling > 0 {
@@ -39,6 +39,14 @@ func Panels(r result.Report) []plot.Panel {
 		panels = append(panels, latency, bandwidth)
 	}
 	return panels
+}
+
+// median is a result's median time in microseconds: of its samples, where bench kept them.
+func median(x result.Result) float64 {
+	if len(x.Samples) == 0 {
+		return x.Time.P50
+	}
+	return stats.Median(x.Samples)
 }
 
 // panel is the diagram of a value of results by size.

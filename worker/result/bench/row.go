@@ -46,6 +46,9 @@ func sweepName(r result.Result) string {
 	return words
 }
 
+// CallName names what results have in common that differ only in algorithm.
+func CallName(r result.Result) string { return fmt.Sprintf("%s, %d bytes", sweepName(r), r.Bytes) }
+
 // row is a result that is compared with others of the same call.
 type row struct {
 	result.Result

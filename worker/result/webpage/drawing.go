@@ -1,0 +1,150 @@
+package webpage
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Drawing is a timeline as SVG: lanes below each other, with boxes.
+type Drawing struct {
+	Title         string
+	Width, Height int
+	Labels        []Label
+	Rules         []Rule
+	Boxes         []Box
+	Legend        []Key
+}
+
+// A Label is a text at a place, in pixels.
+type Label struct {
+	X, Y  int
+	Text  string
+	Class string
+}
+
+// A Rule is a straight line.
+type Rule struct {
+	X1, Y1, X2, Y2 int
+	Class          string
+}
+
+// A Box is a rectangle with a tooltip.
+type Box struct {
+	X, Y, Width, Height float64
+	Class, Tip          string
+}
+
+// A Key says what a colour stands for.
+type Key struct{ Class, Text string }
+
+// A Lane is a row of a timeline.
+type Lane struct {
+	Name   string
+	Slices []Slice
+}
+
+// A Slice is something that took from Begin to End, in any unit.
+type Slice struct {
+	Begin, End float64
+	Kind       string // slices of a kind have a colour
+	Tip        string
+	Side       bool // the slice is one of the two that a link joins
+}
+
+// The measures of a timeline, in pixels.
+const (
+	laneHeight  = 20
+	laneLabel   = 200 // width
+	laneWidth   = 900
+	laneTop     = 12
+	axisHeight  = 30
+	leastSlice  = 0.5
+	mostLanes   = 120
+	mostSlices  = 6000
+	ticks       = 5
+	paletteSize = 8
+)
+
+// Timeline draws lanes over a common axis with a unit; the empty unit has no axis.
+func Timeline(title, unit string, lanes []Lane) Drawing {
+	var more string
+	if lanes, more = readable(lanes); more != "" {
+		title += " (" + more + ")"
+	}
+	begin, end := span(lanes)
+	scale := laneWidth / max(end-begin, 1e-9)
+	d := Drawing{Title: title, Width: laneLabel + laneWidth + 20, Height: laneTop + laneHeight*len(lanes)}
+	var kinds []string
+	var sides [][2]int
+	for i, lane := range lanes {
+		y := laneTop + laneHeight*i
+		d.Labels = append(d.Labels, Label{0, y + 14, lane.Name, ""})
+		d.Rules = append(d.Rules, Rule{laneLabel, y + laneHeight - 1, laneLabel + laneWidth, y + laneHeight - 1, ""})
+		for _, s := range lane.Slices {
+			if !slices.Contains(kinds, s.Kind) {
+				kinds = append(kinds, s.Kind)
+			}
+			x := laneLabel + (s.Begin-begin)*scale
+			b := Box{x, float64(y + 3), max(leastSlice, (s.End-s.Begin)*scale), laneHeight - 6, class(kinds, s.Kind), s.Tip}
+			if s.Side {
+				b.Class += " side"
+				sides = append(sides, [2]int{int(x + b.Width/2), y + laneHeight/2})
+			}
+			d.Boxes = append(d.Boxes, b)
+		}
+	}
+	if len(sides) == 2 {
+		d.Rules = append(d.Rules, Rule{sides[0][0], sides[0][1], sides[1][0], sides[1][1], "link"})
+	}
+	for _, kind := range kinds {
+		d.Legend = append(d.Legend, Key{class(kinds, kind), kind})
+	}
+	if unit != "" {
+		d.axis(begin, end, unit)
+	}
+	return d
+}
+
+func class(kinds []string, kind string) string {
+	return fmt.Sprintf("k%d", slices.Index(kinds, kind)%paletteSize)
+}
+
+// readable keeps as many lanes as a page can bear, the first ones.
+func readable(lanes []Lane) ([]Lane, string) {
+	count := 0
+	for i, lane := range lanes {
+		count += len(lane.Slices)
+		if i == mostLanes || count > mostSlices {
+			return lanes[:i], fmt.Sprintf("the first %d of %d lanes", i, len(lanes))
+		}
+	}
+	return lanes, ""
+}
+
+func span(lanes []Lane) (begin, end float64) {
+	first := true
+	for _, lane := range lanes {
+		for _, s := range lane.Slices {
+			if first {
+				begin, end, first = s.Begin, s.End, false
+			}
+			begin, end = min(begin, s.Begin), max(end, s.End)
+		}
+	}
+	return begin, end
+}
+
+func (d *Drawing) axis(begin, end float64, unit string) {
+	y := d.Height + 18
+	d.Height += axisHeight
+	for i := range ticks + 1 {
+		v := begin + (end-begin)*float64(i)/ticks
+		text := strings.TrimSpace(fmt.Sprintf("%.4g", v))
+		kind := "faint"
+		if i == ticks {
+			text, kind = text+" "+unit, "faint end"
+		}
+		d.Labels = append(d.Labels, Label{laneLabel + laneWidth*i/ticks, y, text, kind})
+	}
+}
