@@ -79,7 +79,9 @@ func runFaults(t *testing.T, private bool) {
 	t.Run("cells", func(t *testing.T) {
 		for _, c := range chosenFaults(t) {
 			t.Run(c.String(), func(t *testing.T) {
-				t.Parallel()
+				if !c.Alone() {
+					t.Parallel()
+				}
 				o, err := room.Run(c)
 				if err != nil {
 					t.Fatal(err)

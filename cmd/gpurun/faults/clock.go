@@ -14,8 +14,9 @@ const ClockVariable = "GPURUN_FAULTS_CLOCK"
 
 func clockFaults() []Fault {
 	return []Fault{{
-		Name: "clock jump",
-		Job:  surviving,
+		Name:  "clock jump",
+		Alone: true,
+		Job:   surviving,
 		Strike: func(s *Scene) error {
 			by, err := time.ParseDuration(os.Getenv(ClockVariable))
 			if err != nil {

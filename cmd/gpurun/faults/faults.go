@@ -69,6 +69,8 @@ type Fault struct {
 	// Strike hits the victim of a scene that has come to its moment. It returns when the fault is there. A fault that the
 	// job survives ends it, see Scene.End. nil: the job has the fault from its start.
 	Strike func(*Scene) error
+	// Alone is true of a fault that other jobs on the machine notice: its cells run one at a time.
+	Alone bool
 	// Missing says what this machine lacks to make the fault; nil or "": nothing.
 	Missing func(*Room) string
 }

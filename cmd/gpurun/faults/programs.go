@@ -9,7 +9,7 @@ import (
 func programFaults() []Fault {
 	return []Fault{
 		{Name: "exit", Job: launchedJob, Strike: func(s *Scene) error { return s.tell(s.rank(), "exit 7") }},
-		{Name: "OOM kill", Job: launchedJob, Strike: strikeMemory, Missing: missingCgroup("memory")},
+		{Name: "OOM kill", Job: launchedJob, Strike: strikeMemory, Alone: true, Missing: missingCgroup("memory")},
 		{Name: "hang before join", Job: hangBeforeJoinJob},
 		{Name: "hang in kernel", Job: func(c Cell) Job {
 			return Job{Nodes: collectiveJob(c, "--inject", fmt.Sprintf("hang:rank=%d", rankToHit)).Nodes}

@@ -53,6 +53,9 @@ func (r *Room) Run(c Cell) (Outcome, error) {
 	}
 }
 
+// Alone reports whether a cell must not run beside others.
+func (c Cell) Alone() bool { return faultNamed(c.Fault).Alone }
+
 func faultNamed(name string) Fault {
 	all := Faults()
 	return all[slices.IndexFunc(all, func(f Fault) bool { return f.Name == name })]

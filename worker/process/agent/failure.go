@@ -38,6 +38,8 @@ type Failure struct {
 	// OOMKilled says that this worker was killed by SIGKILL, and that the kernel killed
 	// processes for lack of memory during the run.
 	OOMKilled bool
+	// OOMOfMachine says that the kernel counts such kills for the whole machine: this one may have been another job's.
+	OOMOfMachine bool
 }
 
 // Error says in a sentence who failed, how, and while doing what.
@@ -50,6 +52,8 @@ func (f *Failure) Error() string {
 		s.WriteString("failed")
 	case f.Ended:
 		fmt.Fprintf(&s, "recorded a failure in %s", f.ErrorFile)
+	case f.OOMOfMachine:
+		fmt.Fprintf(&s, "was killed by %s, probably because memory ran out", signals.Name(f.Signal))
 	case f.OOMKilled:
 		fmt.Fprintf(&s, "was killed by %s because memory ran out", signals.Name(f.Signal))
 	case f.Signal != 0:

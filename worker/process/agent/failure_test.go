@@ -16,6 +16,11 @@ func TestOOMIsSaid(t *testing.T) {
 		f.Error()); diff != "" {
 		t.Error(diff)
 	}
+	f.OOMOfMachine = true // the kernel may have killed another job's process
+	if diff := cmp.Diff("rank 1 (pid 2) was killed by SIGKILL, probably because memory ran out while loading",
+		f.Error()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 // The sentence of a wait in vain begins with the rank that did not come, to the rendezvous too. A rank that leaves
