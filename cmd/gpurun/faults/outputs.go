@@ -36,7 +36,7 @@ func strikeUnread(s *Scene) error {
 func closedJob(c Cell) Job {
 	if c.Moment == BeforeJoin {
 		job := collectiveJob(c)
-		args := strings.Replace(strings.Join(job.Nodes[0], " "), "1000000", "3", 1)
+		args := strings.Replace(strings.Join(job.Nodes[0], " "), "1000000", "1", 1)
 		return Job{Nodes: [][]string{strings.Fields(args)}, Shell: "exec >&-"}
 	}
 	return unread(c)

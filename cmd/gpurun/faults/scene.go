@@ -293,9 +293,10 @@ func catches(pid int, signal syscall.Signal) bool {
 // errTooLate says that the scene went past its moment: another try may meet it.
 var errTooLate = errors.New("the worker has joined before it could be stopped")
 
-// collectiveRuns waits until both ranks measure.
+// resultRow is a row of results.
+var resultRow = regexp.MustCompile(`(?m)^ +65536 .*\n`)
+
+// collectiveRuns waits until both ranks have measured once, and do so again.
 func (s *Scene) collectiveRuns() error {
-	err := s.await("the header of the table", func() bool { return strings.Contains(s.stdout(0), "#wrong") })
-	time.Sleep(100 * time.Millisecond) // verified, and timing for as long as the test likes
-	return err
+	return s.await("a row of results", func() bool { return resultRow.MatchString(s.stdout(0)) })
 }

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"errors"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -10,7 +11,7 @@ import (
 func signalFaults() []Fault {
 	return []Fault{
 		{Name: "kill -9", Strike: func(s *Scene) error { return errors.Join(s.signal(syscall.SIGKILL), s.survive()) }},
-		{Name: "SIGSTOP", Strike: strikeStop},
+		{Name: "SIGSTOP", Job: stoppedJob, Strike: strikeStop},
 		{Name: "segfault", Strike: func(s *Scene) error {
 			return errors.Join(s.signal(syscall.SIGSEGV, syscall.SIGCONT), s.survive())
 		}},
@@ -24,6 +25,20 @@ func (s *Scene) survive() error {
 	}
 	time.Sleep(pause)
 	return s.tell(s.observed(), "exit 0")
+}
+
+// stoppedJob makes so many calls that the other rank, which waits in a kernel, is still enqueueing when it gives up.
+func stoppedJob(c Cell) Job {
+	if c.Victim != Worker || c.Moment != InCollective {
+		return jobOf(c)
+	}
+	job := collectiveJob(c, "-n", "1000000", "-N", "1")
+	job.Ready = func(s *Scene) error {
+		err := s.await("the header of the table", func() bool { return strings.Contains(s.stdout(0), "#wrong") })
+		time.Sleep(2 * pause) // the first calls are verified meanwhile
+		return err
+	}
+	return job
 }
 
 // strikeStop stops the victim. A guard, a program or a node that is stopped is paused, which is no failure: the test
