@@ -2,8 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +14,6 @@ import (
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
-	"gpurun/kernels/ptx"
 )
 
 const rootLong = `gpurun launches one process per GPU. The processes find each other, share memory,
@@ -102,24 +99,4 @@ func commands(a *program.Invocation) []*cobra.Command {
 	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newReportCommand(a),
 		newDoctorCommand(a), newSmokeCommand(a), newCheckCommand(a), newListCommand(a), newInspectCommand(a),
 		newKernelCommand(a), newVersionCommand(a))
-}
-
-func newVersionCommand(a *program.Invocation) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version of gpurun and of what it was built with",
-		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := noLauncherFlags(cmd); err != nil {
-				return err
-			}
-			manifest, err := ptx.ReadManifest()
-			if err != nil {
-				return err
-			}
-			_, err = fmt.Fprintf(a.Out, "gpurun %s\n%s %s/%s\nkernels: %d PTX modules by %s\n",
-				program.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, len(manifest.Modules), manifest.Compiler)
-			return err
-		},
-	}
 }
