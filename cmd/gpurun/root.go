@@ -11,6 +11,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
@@ -58,6 +59,9 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			a.UseLogFormat(settings.LogFormat(cmd.Flags()))
+		},
 		RunE: func(cmd *cobra.Command, words []string) error {
 			switch {
 			case len(words) > 0:

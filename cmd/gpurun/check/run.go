@@ -51,7 +51,7 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 		e := engine.Exploration{
 			Strategies: p.options.Strategies, Seed: p.options.Seed + round,
 			Schedules: (p.schedules + len(variants) - 1 - i) / len(variants),
-			Progress:  progress.of(number, m), Stable: p.stable(), Diagnose: true, Deadline: end,
+			Progress:  progress.of(number, m), Stable: p.stable(), Settled: p.settled(), Diagnose: true, Deadline: end,
 		}
 		if e.Schedules == 0 || isOver(end) {
 			continue
@@ -69,6 +69,7 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 		}
 		m.add(number, v, found, time.Since(begun))
 		progress.done += found.Coverage.Schedules
+		progress.total -= e.Schedules - found.Coverage.Schedules
 	}
 	return nil
 }
@@ -85,6 +86,19 @@ func (p *Plan) stable() int {
 		return 0
 	}
 	return enough
+}
+
+// settled is how many schedules without anything in a new order end an exploration that finds nothing: one of each
+// strategy, and none if somebody asked for schedules or time.
+func (p *Plan) settled() int {
+	o := p.options
+	switch {
+	case o.Schedules > 0 || o.minutes > 0:
+		return 0
+	case len(o.Strategies) > 0:
+		return len(o.Strategies)
+	}
+	return len(engine.DefaultStrategies)
 }
 
 // explore runs an exploration, until the context ends. What still runs then ends with the process.

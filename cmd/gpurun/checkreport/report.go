@@ -68,6 +68,8 @@ type Case struct {
 	BlocksEnded int `json:"blocks_ended"`
 	// Complete: the schedules were all that differ in the order of strong accesses, by the strategy exhaustive.
 	Complete bool `json:"complete"`
+	// Settled: fewer schedules ran than planned, since the last ones showed nothing in a new order.
+	Settled bool `json:"settled"`
 	// Behaviours counts the different orders of strong accesses that were seen.
 	Behaviours int `json:"behaviours"`
 	// Pairs of instructions accessed the same bytes, one of them writing, and BothOrders of them in both orders.

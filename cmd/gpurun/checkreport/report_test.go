@@ -30,8 +30,10 @@ func sample() Report {
 	return Report{
 		Schema: Schema, Version: "1", Verdict: Findings, ExitCode: 1,
 		Cases: []Case{
-			{Collective: "allreduce", Algorithm: "oneshot", Ranks: 2, Findings: []int{0, 1}, Schedules: 3, Seconds: 1.5,
-				Blocks: 5, BlocksEnded: 4},
+			{
+				Collective: "allreduce", Algorithm: "oneshot", Ranks: 2, Findings: []int{0, 1}, Schedules: 3, Seconds: 1.5,
+				Blocks: 5, BlocksEnded: 4,
+			},
 			{Collective: "allreduce", Algorithm: "oneshot", Ranks: 3, Incomplete: []string{"x", "y"}, Schedules: 4},
 			{Collective: "barrier", Algorithm: "flag", Ranks: 3, Schedules: 4},
 		},

@@ -136,6 +136,8 @@ func (r Report) Summary() string {
 		text += suggest.Count(n, "finding", "findings") + "; "
 	case r.Verdict == Clean && r.complete():
 		covered += "; every order of strong accesses"
+	case r.Verdict == Clean && slices.ContainsFunc(r.Cases, func(c Case) bool { return c.Settled }):
+		covered += ", the last ones without a new order; not a proof"
 	case r.Verdict == Clean:
 		covered += "; not a proof"
 	}

@@ -88,6 +88,7 @@ func plan(a *program.Invocation, w Words) (*command, error) {
 	if p.config, err = settings.ReadLaunch(s.sources); err != nil {
 		return nil, err
 	}
+	a.UseLogFormat(p.config.LogFormat)
 	if p.log, err = program.NewLogger(p.config.LogLevel, p.config.LogFormat, a.Err); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,9 @@ type Config struct {
 	// Processes gives memory the life that it has where each rank is a process: an allocation begins with undefined
 	// contents, which it is a mistake to read, and ends with the task of its rank.
 	Processes bool
+	// Expire lets waits with a deadline expire: while all poll, time advances, and it is no deadlock as long as a deadline
+	// may be in sight. So code behind time-outs is judged. Otherwise the first such wait is a finding and ends the run.
+	Expire bool
 	// Programs are kernels that checkers share; nil: the checker has its own.
 	Programs *Programs
 

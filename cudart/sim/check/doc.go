@@ -76,8 +76,9 @@
 // # Clocks
 //
 // Each warp, each stream and each host is a thread of package race, whose documentation describes the clocks.
-// The clock that kernels read advances by a fixed amount each step. While every warp polls it stands still, until that
-// is a deadlock or has lasted long. So a wait with a deadline ends in the finding, and not by its deadline.
+// The clock that kernels read advances by a fixed amount each step and each reading. While every warp polls and none
+// reads it, it stands still, until that is a deadlock or has lasted long. So a wait with a deadline ends in the
+// finding, and not by its deadline.
 //
 // # Limits
 //

@@ -26,6 +26,7 @@ type program struct {
 	scale    bool // Config.GridsScale
 	seeds    int  // 0 is 8
 	model    Model
+	expire   bool
 }
 
 const programHead = `
@@ -119,7 +120,7 @@ func (p program) run(t *testing.T) map[string]Finding {
 		p.threads = 32
 	}
 	c, err := New(Config{
-		Ranks: p.ranks, Resident: p.resident, Model: p.model, SMs: p.sms, GridsScale: p.scale,
+		Ranks: p.ranks, Resident: p.resident, Model: p.model, SMs: p.sms, GridsScale: p.scale, Expire: p.expire,
 	})
 	if err != nil {
 		t.Fatal(err)

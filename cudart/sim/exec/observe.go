@@ -43,6 +43,9 @@ type Site struct {
 // Instruction describes where the instruction is.
 func (s Site) Instruction() cudart.Instruction { return s.kernel.instruction(s.pc) }
 
+// Number is the same for a site in all runs of a kernel, and differs from those of its other sites.
+func (s Site) Number() int { return int(s.pc) }
+
 // Text is the instruction as the PTX has it.
 func (s Site) Text() string { return s.kernel.code[s.pc].inst.Source() }
 

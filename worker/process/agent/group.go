@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"gpurun/worker/process/crash"
 	"gpurun/worker/process/guard"
 	"gpurun/worker/process/oomkill"
 	"gpurun/worker/process/procfs"
@@ -60,7 +61,7 @@ func (g *group) start(ctx context.Context) {
 		}
 		w := newWorker(g.spec, g.spec.FirstLocalRank+worker)
 		if err := w.start(ctx, g.spec, g.consoles, g.thread); err != nil {
-			g.abort(fmt.Errorf("starting rank %d: %w", w.Rank, err))
+			g.abort(fmt.Errorf("starting rank %d: %w", w.Rank, crash.WithLimits(err)))
 			return
 		}
 		g.log.Debug("worker started", zap.Int("rank", w.Rank), zap.Int("pid", w.PID))
@@ -130,6 +131,9 @@ func (g *group) take(e event) {
 			zap.Stringer("signal", e.exit.Signal))
 		if at, failed := e.worker.exited(*e.exit, e.time); failed {
 			g.fail(e.worker, nil, true, at)
+		} else if file := e.worker.fullDisk(); file != "" { // the worker has not checked its writes
+			g.log.Warn("no space is left on the disk of a worker's output, which is incomplete",
+				zap.Int("rank", e.worker.Rank), zap.String("file", file))
 		}
 	}
 }
