@@ -9,7 +9,12 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/terminal"
 )
+
+// colorFlag is taken by all commands.
+const colorFlag = "color"
 
 // launcherFlags is the annotation of a command with the names of the launcher's flags that it takes. A command without
 // the annotation has its parent's, and the root takes all.
@@ -30,6 +35,9 @@ func takeOneMachine(cmd *cobra.Command) {
 
 // takesLauncherFlag reports whether one of the launcher's flags means something to a command.
 func takesLauncherFlag(cmd *cobra.Command, name string) bool {
+	if name == colorFlag {
+		return true
+	}
 	for ; cmd != nil; cmd = cmd.Parent() {
 		if names, ok := cmd.Annotations[launcherFlags]; ok {
 			return slices.Contains(strings.Fields(names), name)
@@ -47,14 +55,22 @@ func hideLauncherFlags(cmd *cobra.Command) {
 }
 
 // prepare is what every command does first.
-func prepare(cmd *cobra.Command) error {
+func prepare(a *program.Invocation, cmd *cobra.Command) error {
 	if err := refuseLauncherFlags(cmd); err != nil {
 		return err
 	}
 	if err := flags.ApplyJSON(cmd.Flags()); err != nil {
 		return usageError(err, cmd)
 	}
-	return nil
+	painter, ok := a.Out.(*terminal.Painter)
+	if !ok {
+		return nil
+	}
+	when, err := cmd.Flags().GetString(colorFlag)
+	if err != nil {
+		return err
+	}
+	return painter.Set(when)
 }
 
 // refuseLauncherFlags refuses the launcher's flags that a command does not take. A command for one machine says itself

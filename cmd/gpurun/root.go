@@ -12,6 +12,7 @@ import (
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
@@ -78,11 +79,12 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
 	root.SetFlagErrorFunc(flagError)
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return prepare(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return prepare(a, cmd) }
 	showDefaultsInHelp(root)
 	// What follows the first word belongs to the command that it names.
 	root.Flags().SetInterspersed(false)
 	flags.AddLauncher(root.PersistentFlags())
+	root.PersistentFlags().String(colorFlag, terminal.Auto, "colours of verdicts, `auto|always|never`; auto: on a terminal")
 	root.Flags().AddFlagSet(torchrun.New().Flags())
 	flags.AddCommand(root.Flags())
 	flags.AddDumps(root.Flags())

@@ -24,7 +24,6 @@ func wordsFor(command, flag string) string {
 	for _, words := range []struct{ flag, words string }{
 		{"gpurun bench --root", "broadcast"},
 		{"gpurun kernel init --of", ""},
-		{"gpurun kernel init --force", "--entry=gather_ll gather_ll.ptx"},
 		{"gpurun kernel init --collective", "--of=oneshot"},
 		{"gpurun kernel init --type", "--of=oneshot"},
 		{"gpurun check --litmus", "empty.litmus"},
@@ -47,8 +46,10 @@ func wordsFor(command, flag string) string {
 		return "run.json run.json"
 	case "gpurun report":
 		return "run.json"
-	case "gpurun inspect", "gpurun kernel init":
+	case "gpurun inspect":
 		return "gather_ll.ptx"
+	case "gpurun kernel init":
+		return "--entry=gather_ll gather_ll.ptx"
 	case "gpurun kernel", "gpurun kernel show":
 		return "allreduce.toml"
 	case "gpurun dump":
