@@ -53,7 +53,10 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 		}
 	}
 	messages := program.NewMessages(stderr)
-	a := &program.Invocation{In: stdin, Out: terminal.NewPainter(stdout, os.Getenv), Err: messages, Args: args, Signals: caught, Lifeline: lifeline}
+	a := &program.Invocation{
+		In: stdin, Out: terminal.NewPainter(stdout, os.Getenv), Err: messages, Args: args, Signals: caught,
+		Lifeline: lifeline,
+	}
 	root := newCommand(a)
 	root.SetArgs(args[1:])
 	root.SetIn(stdin)

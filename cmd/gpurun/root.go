@@ -84,7 +84,8 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 	// What follows the first word belongs to the command that it names.
 	root.Flags().SetInterspersed(false)
 	flags.AddLauncher(root.PersistentFlags())
-	root.PersistentFlags().String(colorFlag, terminal.Auto, "colours of verdicts, `auto|always|never`; auto: on a terminal")
+	root.PersistentFlags().String(colorFlag, terminal.Auto,
+		"colours of verdicts, `auto|always|never`; auto: on a terminal")
 	root.Flags().AddFlagSet(torchrun.New().Flags())
 	flags.AddCommand(root.Flags())
 	flags.AddDumps(root.Flags())

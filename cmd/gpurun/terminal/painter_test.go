@@ -8,7 +8,8 @@ import (
 	"gpurun/cmd/gpurun/exit"
 )
 
-const verdicts = "PASS: all\nOK    driver\nit is OK\n# Out of bounds values : 0 OK\nWARN: 1\nFAIL  links\n# wrong : 12 FAILED\n"
+const verdicts = "PASS: all\nOK    driver\nit is OK\n# Out of bounds values : 0 OK\nWARN: 1\nFAIL  links\n" +
+	"# wrong : 12 FAILED\n"
 
 const painted = "\x1b[32mPASS\x1b[0m: all\n\x1b[32mOK\x1b[0m    driver\nit is OK\n" +
 	"# Out of bounds values : \x1b[32m0 OK\x1b[0m\n\x1b[33mWARN\x1b[0m: 1\n\x1b[31mFAIL\x1b[0m  links\n" +

@@ -9,8 +9,9 @@ import (
 	"gpurun/worker/result/plot"
 )
 
-// Fastest leaves the fastest lines of Panels, at most so many, in all diagrams alike, and names the fastest of all. Lines
-// are ranked by how much longer they take than the fastest of each size, in the geometric mean. Each keeps its letter.
+// Fastest leaves the fastest lines of Panels, at most so many, in all diagrams alike, and names the fastest of all.
+// Lines are ranked by how much longer they take than the fastest of each size, in the geometric mean. Each keeps its
+// letter.
 func Fastest(panels []plot.Panel, most int) []plot.Panel {
 	var names []string
 	slower := map[string]float64{} // mean logarithm of the ratio
@@ -43,8 +44,8 @@ func Fastest(panels []plot.Panel, most int) []plot.Panel {
 	return all
 }
 
-// slowdowns are the times of each line over the least at the same size of the same diagram. Every second panel is one of
-// bandwidths.
+// slowdowns are the times of each line over the least at the same size of the same diagram. Every second panel is one
+// of bandwidths.
 func slowdowns(panels []plot.Panel) map[string][]float64 {
 	all := map[string][]float64{}
 	for i := 0; i < len(panels); i += 2 {
