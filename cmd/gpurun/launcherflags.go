@@ -10,6 +10,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/terminal"
 )
 
@@ -62,6 +63,7 @@ func prepare(a *program.Invocation, cmd *cobra.Command) error {
 	if err := flags.ApplyJSON(cmd.Flags()); err != nil {
 		return usageError(err, cmd)
 	}
+	a.UseLogFormat(settings.LogFormat(cmd.Flags()))
 	painter, ok := a.Out.(*terminal.Painter)
 	if !ok {
 		return nil

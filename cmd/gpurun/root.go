@@ -11,7 +11,6 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/program"
-	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/terminal"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
@@ -60,9 +59,6 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			a.UseLogFormat(settings.LogFormat(cmd.Flags()))
-		},
 		RunE: func(cmd *cobra.Command, words []string) error {
 			switch {
 			case len(words) > 0:

@@ -19,6 +19,14 @@ func NewMessages(w io.Writer) *Messages { return &Messages{w: w} }
 // SetLogFormat takes the form of the log: console or json.
 func (m *Messages) SetLogFormat(format string) { m.json.Store(format == "json") }
 
+// Fd is the file of the stream, by which a terminal is known; of a stream without one it is no file at all.
+func (m *Messages) Fd() uintptr {
+	if file, ok := m.w.(interface{ Fd() uintptr }); ok {
+		return file.Fd()
+	}
+	return ^uintptr(0)
+}
+
 const messagePrefix = "gpurun: "
 
 // Write implements io.Writer.

@@ -9,7 +9,9 @@ import (
 )
 
 // onTerminal is a progress on something that counts as a terminal of 30 columns.
-func onTerminal(out *bytes.Buffer) *Progress { return &Progress{out: out, width: 30, begun: time.Now()} }
+func onTerminal(out *bytes.Buffer) *Progress {
+	return &Progress{out: out, width: 30, begun: time.Now()}
+}
 
 func TestProgressIsCutToTheTerminal(t *testing.T) {
 	var out bytes.Buffer
