@@ -22,18 +22,29 @@ import (
 
 //go:generate go run ./ptx/build
 
-// Collectives lists all collectives. Callers must not change them: they are shared.
-func Collectives() []*collective.Collective {
-	return []*collective.Collective{
-		allreduce.Collective(), allgather.Collective(), reducescatter.Collective(),
-		broadcast.Collective(), reduce.Collective(), gather.Collective(), scatter.Collective(),
-		alltoall.Collective(), barrier.Collective(),
+// collectives returns the function of each collective, which makes it when it is called first.
+func collectives() []func() *collective.Collective {
+	return []func() *collective.Collective{
+		allreduce.Collective, allgather.Collective, reducescatter.Collective,
+		broadcast.Collective, reduce.Collective, gather.Collective, scatter.Collective,
+		alltoall.Collective, barrier.Collective,
 	}
 }
 
-// Find looks a collective up by its name or an alias.
+// Collectives lists all collectives. Callers must not change them: they are shared.
+func Collectives() []*collective.Collective {
+	var all []*collective.Collective
+	for _, c := range collectives() {
+		all = append(all, c())
+	}
+	return all
+}
+
+// Find looks a collective up by its name or an alias. It makes only the collectives listed before this one, because
+// every rank of a job looks up its own.
 func Find(word string) (*collective.Collective, bool) {
-	for _, c := range Collectives() {
+	for _, of := range collectives() {
+		c := of()
 		if word == c.Name || slices.Contains(c.Aliases, word) {
 			return c, true
 		}

@@ -26,6 +26,7 @@ outside() {
   inside=
   trap '{ [ -z "$inside" ] || kill -KILL "$inside"; } 2>/dev/null || true; rm -rf "$folder" || { sleep 1 && rm -rf "$folder"; }' EXIT
   trap 'exit 1' INT TERM HUP
+  cp "$(dirname "$0")/slurm-health.sh" "$folder"
   (cd "$(dirname "$0")/.." && CGO_ENABLED=0 go build -o "$folder/bin/gpurun" ./cmd/gpurun)
   # When the first process in it ends, the kernel kills all others of a PID namespace.
   unshare --mount --net --uts --ipc --pid --fork --kill-child --mount-proc \
@@ -77,9 +78,28 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SchedulerType=sched/builtin
 SlurmdParameters=config_overrides
+HealthCheckProgram=$PWD/health.sh
+HealthCheckInterval=1
+HealthCheckNodeState=ANY
+Prolog=$PWD/health.sh
+PrologFlags=Alloc
 NodeName=n[1-2] CPUs=4
 PartitionName=all Nodes=ALL Default=YES State=UP
 CONF
+  # Until there is a file for the node and the context, no check runs.
+  cat >health.sh <<SH
+#!/bin/sh
+context=\${SLURM_SCRIPT_CONTEXT:-health}
+settings=$PWD/check.\$context.\$SLURMD_NODENAME
+test -e "\$settings" || exit 0
+export PATH=$PATH SLURM_CONF=$PWD/slurm.conf
+. "\$settings"
+$PWD/slurm-health.sh >>$PWD/health.\$context.\$SLURMD_NODENAME.log 2>&1
+code=\$?
+echo "exits \$code" >>$PWD/health.\$context.\$SLURMD_NODENAME.log
+exit \$code
+SH
+  chmod +x health.sh
   export SLURM_CONF=$PWD/slurm.conf
   mkdir -p state spool /run/munge
   (umask 077 && head -c 1024 /dev/urandom >munge.key)
@@ -166,11 +186,11 @@ SH
 checks() {
   programs
   local each="srun --nodes=2 --ntasks-per-node=1" tasks="srun --nodes=2 --ntasks=5"
-  check no-secret 2 2 'nodes that meet at n1 need a secret in common: put "export GPURUN_RDZV_TOKEN=' $each gpurun true
+  check no-secret 2 2 'nodes that meet at n1 need a shared secret: put "export GPURUN_RDZV_TOKEN=' $each gpurun true
   check job 0 0 . bash -c 'sbatch --quiet --output=job.out job.sh && over'
   check job-ranks-n1 0 2 '^(\[rank .\] )?rank [01] of 4: [01] of 2 on node 0 of 2, n1, master 192.0.2.1, no secret$' cat job.out
   check job-ranks-n2 0 2 '^(\[rank .\] )?rank [23] of 4: [01] of 2 on node 1 of 2, n2, master 192.0.2.1, no secret$' cat job.out
-  check job-outside-srun 0 1 "this job of Slurm's has 2 nodes, and gpurun was not started by srun" cat job.out
+  check job-outside-srun 0 1 "the Slurm job has 2 nodes, but srun did not start gpurun" cat job.out
 
   export GPURUN_RDZV_TOKEN=0123456789abcdef0123456789abcdef
   check tasks 0 4 '^rank ([0-3]) of 5: \1 of 4 on node 0 of 2, n1, master 192.0.2.1' $tasks gpurun -- sh ranks.sh
@@ -192,7 +212,92 @@ checks() {
     check torch-tasks 0 3 'rank [0-2] of 3 sums 6$' srun -N2 -n3 gpurun train.py
   fi
   check cancelled 0 0 . bash -c cancelled
+  health_checks
   check nothing-left 0 0 . bash -c gone
+}
+
+# health_checks tries slurm-health.sh as HealthCheckProgram and as prolog, with the real gpurun and with stand-ins.
+health_checks() {
+  cat >fake.sh <<'SH'
+#!/bin/sh
+echo "OK    driver  580"
+echo "FAIL  ecc     2 memory errors were not corrected"
+exit 3
+SH
+  printf '#!/bin/sh\nexec sleep 600\n' >slow.sh
+  printf '#!/bin/sh\necho unknown flag\nexit 2\n' >usage.sh
+  chmod +x fake.sh slow.sh usage.sh
+  local fine="export GPURUN=$PWD/bin/gpurun" fake="export GPURUN=$PWD/fake.sh" usage="export GPURUN=$PWD/usage.sh"
+  local slow="export GPURUN=$PWD/slow.sh GPURUN_CHECK_TIMEOUT=1"
+
+  printf '#!/bin/bash\n"$@"\n' >call.sh # timeout does not find functions
+  local call="bash call.sh"
+  # As HealthCheckProgram.
+  check health-fit 0 0 drain $call tried health n1 "$fine"
+  check health-no-gpu 0 1 'gpurun doctor: FAIL driver there is no NVIDIA driver' $call tried health n1 "$fine GPURUN_REQUIRE_GPU=1"
+  check health-unfit 0 1 'gpurun doctor: FAIL ecc 2 memory errors were not corrected *$' $call tried health n1 "$fake"
+  check health-late 0 0 '^drained' $call tried health n1 "$slow"
+  check health-late-log 0 1 'n1 is not drained: gpurun doctor did not end within 1 s: a time-out, not a finding' tail -n 2 health.health.n1.log
+  check health-late-drained 0 1 'drained: gpurun doctor did not end within 1 s: a time-out' $call tried health n1 "$slow GPURUN_DRAIN_ON_TIMEOUT=1"
+  check health-usage 0 0 '^drained' $call tried health n1 "$usage"
+  check health-missing 0 0 '^drained' $call tried health n1 "export GPURUN=/nonexistent"
+
+  # As a prolog, before jobs on n2.
+  check prolog-fit 0 1 '^n2$' $call prologue "$fine" srun --nodelist=n2 hostname
+  check prolog-late 0 1 '^n2$' $call prologue "$slow" srun --nodelist=n2 hostname
+  check prolog-unfit 0 1 '^drained: gpurun doctor: FAIL ecc 2 memory errors were not corrected *$' $call prologue "$fake" kept_away
+}
+
+# tried NAME NODE SETTINGS: lets the check run once in its context, and prints the reason if the node is drained.
+tried() {
+  local log=health.$1.$2.log i
+  rm -f "$log"
+  echo "$3" >"check.$1.$2"
+  for i in $(seq 100); do
+    ! grep -qs '^exits ' "$log" || break
+    sleep 0.1
+  done
+  rm "check.$1.$2"
+  while pgrep -f health.sh >/dev/null; do sleep 0.1; done # another may have begun
+  grep -q '^exits ' "$log" || { echo "the check did not run"; return 1; }
+  reason "$2"
+}
+
+# prologue SETTINGS COMMAND...: runs a command while n2 checks itself before jobs.
+prologue() {
+  local code=0
+  echo "$1" >check.prolog_slurmd.n2
+  shift
+  "$@" || code=$?
+  rm check.prolog_slurmd.n2
+  return "$code"
+}
+
+# kept_away submits a job for n2, which must not run, and prints why n2 is drained.
+kept_away() {
+  local i
+  printf '#!/bin/sh\ntouch has-run\n' >away.sh
+  sbatch --quiet --nodelist=n2 --requeue --output=away.out away.sh
+  for i in $(seq 300); do
+    ! scontrol --oneliner show node n2 | grep -q DRAIN || break
+    sleep 0.1
+  done
+  scancel --name=away.sh
+  over
+  [ ! -e has-run ] || { echo "the job has run"; return 1; }
+  reason n2
+}
+
+# reason NODE: prints why a node is drained, if it is, and lets jobs run there again.
+reason() {
+  local why
+  sleep 0.3
+  why=$(scontrol --oneliner show node "$1" | sed -nE 's/.*State=[A-Z+_]*DRAIN.* Reason=(.*) \[.*/\1/p')
+  [ -n "$why" ] || return 0
+  echo "drained: $why"
+  scontrol update NodeName="$1" State=RESUME
+  scontrol reconfigure # else the node counts as not responding for minutes, and is not checked
+  sleep 1
 }
 
 # cancelled cancels a job whose processes run, and waits for it.
@@ -209,7 +314,7 @@ cancelled() {
   over
 }
 
-export -f cancelled over gone # check runs them in a shell of their own
+export -f cancelled over gone tried reason prologue kept_away # check runs them in a shell of their own
 
 if [ "${1-}" != --inside ]; then
   outside "$@"

@@ -30,11 +30,7 @@ func startEtcd(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: etcd")
 	}
 	clients, peers := freeLoopback(ts), freeLoopback(ts)
-	cmd := exec.Command("etcd", "--data-dir", ts.MkAbs("etcd"), "--log-level", "error",
-		"--listen-client-urls", "http://"+clients, "--advertise-client-urls", "http://"+clients,
-		"--listen-peer-urls", "http://"+peers, "--initial-advertise-peer-urls", "http://"+peers,
-		"--initial-cluster", "default=http://"+peers)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd := etcdCommand(ts.MkAbs("etcd"), clients, peers)
 	ts.Check(cmd.Start())
 	ts.Defer(func() {
 		_ = cmd.Process.Kill()
@@ -42,6 +38,16 @@ func startEtcd(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	ts.Check(answers("http://" + clients + "/health"))
 	ts.Setenv("ETCD", clients)
+}
+
+// etcdCommand is an etcd with the data of a folder.
+func etcdCommand(folder, clients, peers string) *exec.Cmd {
+	cmd := exec.Command("etcd", "--data-dir", folder, "--log-level", "error",
+		"--listen-client-urls", "http://"+clients, "--advertise-client-urls", "http://"+clients,
+		"--listen-peer-urls", "http://"+peers, "--initial-advertise-peer-urls", "http://"+peers,
+		"--initial-cluster", "default=http://"+peers)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return cmd
 }
 
 // freeLoopback is an address at which nobody listens. It is one of sixteen million, so

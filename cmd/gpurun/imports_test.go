@@ -84,7 +84,8 @@ var onRanks = []string{
 // layers are the packages below this one, the lowest first. A package may import those of the
 // layers below its own, and none of its own layer.
 var layers = [][]string{
-	{"exit", "suggest", "slurm", "torchrun", "foreign"},
+	{"nvsentinel/v1"},
+	{"exit", "suggest", "slurm", "torchrun", "foreign", "nvsentinel"},
 	{"settings", "flags", "program"},
 	{"host", "node", "outcome", "inspect", "flags/flagtest"},
 	{"session", "list", "kernelcode", "kerneldraft", "kernelshow", "checkreport"},
@@ -106,8 +107,8 @@ var libraryRules = []libraryRule{
 	{"github.com/spf13/viper", []string{"gpurun/cmd/gpurun/settings$"}, "configuration is read in one place"},
 	{"github.com/go-viper/mapstructure", []string{"gpurun/cmd/gpurun/settings$"}, "configuration is decoded in one place"},
 	{"github.com/spf13/pflag", []string{"gpurun/cmd"}, "only cmd reads the command line"},
-	{"google.golang.org/grpc", []string{"gpurun/rendezvous"}, "only the rendezvous speaks gRPC"},
-	{"google.golang.org/protobuf", []string{"gpurun/rendezvous"}, "only the rendezvous speaks gRPC"},
+	{"google.golang.org/grpc", speakGRPC, "only the rendezvous, and what reports to NVSentinel, speak gRPC"},
+	{"google.golang.org/protobuf", speakGRPC, "only the rendezvous, and what reports to NVSentinel, speak gRPC"},
 	{
 		"go.uber.org/zap",
 		[]string{"gpurun/cmd", "gpurun/worker", "gpurun/rendezvous"},
@@ -161,6 +162,8 @@ var libraryRules = []libraryRule{
 		"tasks of the race checker are made in one place",
 	},
 }
+
+var speakGRPC = []string{"gpurun/rendezvous", "gpurun/cmd/gpurun/nvsentinel"}
 
 type listedPackage struct {
 	ImportPath string

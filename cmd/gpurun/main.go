@@ -17,6 +17,7 @@ import (
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
+	"gpurun/worker/process/crash"
 	"gpurun/worker/process/guard"
 	"gpurun/worker/process/output"
 	"gpurun/worker/process/signals"
@@ -24,6 +25,9 @@ import (
 )
 
 func main() {
+	if err := crash.CheckRuntime(); err != nil {
+		os.Exit(printError(os.Stderr, &exit.EnvironmentError{Err: err}))
+	}
 	os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -47,17 +51,18 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 			return printError(stderr, err)
 		}
 	}
-	a := &program.Invocation{In: stdin, Out: stdout, Err: stderr, Args: args, Signals: caught, Lifeline: lifeline}
+	messages := program.NewMessages(stderr)
+	a := &program.Invocation{In: stdin, Out: stdout, Err: messages, Args: args, Signals: caught, Lifeline: lifeline}
 	root := newCommand(a)
 	root.SetArgs(args[1:])
 	root.SetIn(stdin)
 	out := &errorKeeper{w: stdout}
 	root.SetOut(out)
-	root.SetErr(stderr)
+	root.SetErr(messages)
 	if err := refuseInFront(root, args[1:]); err != nil {
-		return printError(stderr, err)
+		return printError(messages, err)
 	}
-	return printError(stderr, cmp.Or(root.ExecuteContext(ctx), out.writeError()))
+	return printError(messages, cmp.Or(root.ExecuteContext(ctx), out.writeError()))
 }
 
 // newCommand makes the command that the words belong to: torchrun's, which
@@ -79,6 +84,8 @@ func newCommand(a *program.Invocation) *cobra.Command {
 	}
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
 	flags.AddLauncher(own)
+	flags.AddCommand(own)
+	flags.AddDumps(own)
 	line, err := torchrun.New().Split(a.Args[1:], own)
 	var unknown *torchrun.UnknownFlagError
 	if errors.As(err, &unknown) {

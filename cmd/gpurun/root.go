@@ -10,6 +10,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
@@ -57,6 +58,9 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			a.UseLogFormat(settings.LogFormat(cmd.Flags()))
+		},
 		RunE: func(cmd *cobra.Command, words []string) error {
 			switch {
 			case len(words) > 0:
@@ -78,6 +82,8 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 	root.Flags().SetInterspersed(false)
 	flags.AddLauncher(root.PersistentFlags())
 	root.Flags().AddFlagSet(torchrun.New().Flags())
+	flags.AddCommand(root.Flags())
+	flags.AddDumps(root.Flags())
 	root.AddCommand(commands(a)...)
 	refuseUnknownTopics(root)
 	return root
@@ -94,5 +100,5 @@ func commands(a *program.Invocation) []*cobra.Command {
 	}
 	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newReportCommand(a),
 		newDoctorCommand(a), newSmokeCommand(a), newCheckCommand(a), newListCommand(a), newInspectCommand(a),
-		newKernelCommand(a), newVersionCommand(a))
+		newKernelCommand(a), newDumpCommand(a), newVersionCommand(a))
 }

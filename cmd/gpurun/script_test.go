@@ -38,6 +38,8 @@ func TestMain(m *testing.M) {
 //	stand-ins               puts stand-ins for CUDA, NCCL, NVSHMEM and cuBLAS, on two GPUs
 //	                        that run no kernels, where the loader finds them
 //	etcd                    starts an etcd, at ETCD
+//	connector               starts a stand-in for NVSentinel's connector at connector.sock; connector.log has its events
+//	controller              starts a stand-in for Kubeflow Trainer's, and sets its variables; controller.log has reports
 //
 // and the conditions gpu, cc for a C compiler, etcd, and torch for a PyTorch in
 // /usr/bin/python3. The variable FREEPORT has a port that nobody listens on; CERTS and
@@ -48,6 +50,7 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "within": tookAtMost, "stand-ins": newStandIns(t.TempDir()).use, "etcd": startEtcd,
+			"connector": startConnector, "controller": startController,
 		},
 		Condition:           condition,
 		RequireExplicitExec: true,

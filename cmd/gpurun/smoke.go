@@ -36,6 +36,7 @@ const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
 const smokeCommand = "smoke"
 
 func newSmokeCommand(a *program.Invocation) *cobra.Command {
+	var system *string
 	cmd := &cobra.Command{
 		Use:     smokeCommand + " [KERNEL FILE...]",
 		Short:   "Check this machine: are all collectives right, and fast enough? PASS or FAIL",
@@ -51,16 +52,33 @@ func newSmokeCommand(a *program.Invocation) *cobra.Command {
 		},
 		ValidArgsFunction: completeKernelFiles,
 		RunE: func(cmd *cobra.Command, files []string) error {
-			return outcome.Perform(cmd.Context(), a, cmd.Flags(), smoke.Title, func() (*smoke.Run, error) {
-				r, err := smoke.Plan(cmd.Context(), cmd.Flags(), doctor.Checks, files)
-				if exit.Code(err) == exit.Environment { // the verdict is about the machine, also where nothing can run
-					fmt.Fprintf(a.Out, "FAIL: %v\n", err)
+			return outcome.Annotated(a, smoke.Title, a.Guarded(func() error {
+				told, err := newVerdictReporter(*system)
+				if err != nil {
+					return err
 				}
-				return r, err
-			}, smoke.Show)
+				return told.report(cmd.Context(), a.Err, runSmoke(cmd, a, files, told))
+			}))
 		},
 	}
 	showDefaultsOf(cmd, smoke.PlanOptions())
 	smoke.AddFlags(cmd.Flags())
+	system = cmd.Flags().String("report", "", "`system` that is told of the verdict: nvsentinel, over the socket that "+
+		"PLATFORM_CONNECTOR_SOCKET names")
 	return cmd
+}
+
+// runSmoke plans the check and runs it. A simulator's verdict is none on the machine, and is reported to nobody.
+func runSmoke(cmd *cobra.Command, a *program.Invocation, files []string, told verdictReporter) error {
+	r, err := smoke.Plan(cmd.Context(), cmd.Flags(), doctor.Checks, files)
+	if exit.Code(err) == exit.Environment { // the verdict is about the machine, also where nothing can run
+		fmt.Fprintf(a.Out, "FAIL: %v\n", err)
+	}
+	if err != nil {
+		return outcome.Unable(a, smoke.Title, cmd.Flags(), err)
+	}
+	if told.to != nil && r.Simulated() {
+		return usageError(exit.Usagef("--report is about this machine's GPUs, and --device sim uses none of them"), cmd)
+	}
+	return smoke.Show(cmd.Context(), a, r)
 }

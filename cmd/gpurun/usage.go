@@ -80,7 +80,10 @@ func flagError(cmd *cobra.Command, err error) error {
 	if unknown.GetSpecifiedShortnames() != "" {
 		return usageError(exit.Usagef("unknown flag -%s%s", name, replacement(name)), cmd)
 	}
-	if cmd.HasParent() && torchrun.New().Flags().Lookup(name) != nil {
+	launched := torchrun.New().Flags()
+	flags.AddCommand(launched)
+	flags.AddDumps(launched)
+	if cmd.HasParent() && launched.Lookup(name) != nil {
 		return usageError(exit.Usagef("--%s applies to launched programs, not to %q", name, cmd.CommandPath()), cmd)
 	}
 	var names []string

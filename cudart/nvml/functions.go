@@ -10,7 +10,7 @@ type functions struct {
 	// Those that an old driver may lack.
 	libraryVersion, cudaVersion                dl.Func
 	memory2, mig, eccMode, eccErrors, remapped dl.Func
-	processes, slowdown, fabric                dl.Func
+	processes, slowdown, fabric, utilization   dl.Func
 	ancestor, p2p, linkState, linkRemote       dl.Func
 }
 
@@ -36,6 +36,7 @@ func bind(lib *dl.Library) (functions, error) {
 		dl.Optional(&f.remapped, "nvmlDeviceGetRemappedRows"),
 		dl.Optional(&f.processes, "nvmlDeviceGetComputeRunningProcesses_v3"),
 		dl.Optional(&f.slowdown, "nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"),
+		dl.Optional(&f.utilization, "nvmlDeviceGetUtilizationRates"),
 		dl.Optional(&f.fabric, "nvmlDeviceGetGpuFabricInfoV"),
 		dl.Optional(&f.ancestor, "nvmlDeviceGetTopologyCommonAncestor"),
 		dl.Optional(&f.p2p, "nvmlDeviceGetP2PStatus"),

@@ -11,6 +11,7 @@
 //	layout     where buffers lie in symmetric memory
 //	data       collectives: inputs and expected outputs
 //	token      barriers, which move no data
+//	absent     calls that fail, because a rank never comes
 //	custom     kernel files with inputs and outputs of their own
 //	finding    a wrong result as a finding
 //	products   products of matrices: what is called, and the order of a rank's work
@@ -40,6 +41,7 @@ type Calls struct {
 	Counts    []int64           // elements of a part
 	Launches  int               // calls of each count, one behind the other
 	InPlace   bool              // input and output share a buffer
+	Skew      int64             // bytes from an aligned place to the input, and to the output
 	MaxBlocks int               // bound of every grid; 0: none
 	Source    collective.Source // of modules by name; nil: those of gpurun
 	Seed      uint64            // of the inputs
@@ -56,9 +58,10 @@ const timeout = 30 * time.Second
 type rank struct {
 	*Calls
 	*check.Rank
-	comm   *collective.Comm
-	stream cudart.Stream
-	layout layout
+	comm    *collective.Comm
+	stream  cudart.Stream
+	layout  layout
+	timeout time.Duration // of a wait of a kernel for a peer
 }
 
 // exchange is what calls move: data, tokens, or the buffers of a kernel file.
@@ -73,7 +76,7 @@ type exchange interface {
 
 // Task is what a rank does. Its wrong results are findings of the run.
 func (c *Calls) Task(on *check.Rank) (err error) {
-	r := &rank{Calls: c, Rank: on}
+	r := &rank{Calls: c, Rank: on, timeout: timeout}
 	if err := r.join(); err != nil {
 		return err
 	}
@@ -173,7 +176,7 @@ func (r *rank) join() (err error) {
 	l := &r.layout
 	r.comm, err = collective.New(collective.Config{
 		Device: r.Device, Source: source, Rank: r.Number, Peers: peers, Multicast: multicast,
-		SMs: info.SMs, MaxBlocks: r.MaxBlocks, PDL: r.Early, Timeout: timeout,
+		SMs: info.SMs, MaxBlocks: r.MaxBlocks, PDL: r.Early, Timeout: r.timeout,
 		Areas:        map[any][]collective.PlacedArea{r.Algorithm: l.areas},
 		PacketOffset: l.packets, PacketBytes: l.packetBytes, MailboxOffset: l.mailboxes, MailboxBytes: l.mailboxBytes,
 		ScratchOffset: l.scratch,

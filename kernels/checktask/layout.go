@@ -47,7 +47,7 @@ func (c *Calls) layOut(world, sms int) (l layout, err error) {
 		l.outputBytes = max(l.inputBytes, l.outputBytes)
 		l.inputBytes = 0
 	}
-	l.input, l.output = l.take(l.inputBytes), l.take(l.outputBytes)
+	l.input, l.output = l.take(c.Skew+l.inputBytes)+c.Skew, l.take(c.Skew+l.outputBytes)+c.Skew
 	return l, l.takeAreas(c, world, sms)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/check"
@@ -22,6 +23,8 @@ type multiplier struct {
 	runner *matmul.Runner
 	layout matrices
 	kept   [][]keptMatrix // by call
+	// timeout bounds a wait of a kernel for a peer.
+	timeout time.Duration
 }
 
 // keptMatrix is a matrix of a call: where the call has it, and where this rank keeps its input or output.
@@ -62,7 +65,7 @@ func (m *multiplier) join() (err error) {
 	}
 	m.comm, err = collective.New(collective.Config{
 		Device: m.Device, Source: source, Rank: m.Number, Peers: peers, Multicast: multicast,
-		SMs: info.SMs, MaxBlocks: m.MaxBlocks, PDL: m.Early, Timeout: timeout,
+		SMs: info.SMs, MaxBlocks: m.MaxBlocks, PDL: m.Early, Timeout: m.timeout,
 		Areas:        map[any][]collective.PlacedArea{m.Algorithm: l.areas},
 		PacketOffset: l.packets, PacketBytes: l.packetBytes, MailboxOffset: l.mailboxes, MailboxBytes: l.mailboxBytes,
 		ScratchOffset: l.scratch,

@@ -26,7 +26,7 @@ type Products struct {
 
 // Task is what a rank does. Its wrong results are findings of the run.
 func (p *Products) Task(on *check.Rank) (err error) {
-	m := &multiplier{Products: p, Rank: on}
+	m := &multiplier{Products: p, Rank: on, timeout: timeout}
 	if err := m.join(); err != nil {
 		return err
 	}

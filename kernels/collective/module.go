@@ -91,7 +91,8 @@ func module(collective, algorithm string, d *DType, arch Arch, suffix string, de
 // 8-bit floats. It takes the driver's compiler long, so these kernels are not specialized by
 // world size.
 func Reductions(collective, algorithm, template string, archs ...Arch) []Kernel {
-	var all []Kernel
+	// One allocation: lists that grow would be most of what a process allocates before it runs anything.
+	all := make([]Kernel, 0, (len(archs)+1)*len(DTypes())*(len(Ops())+len(ownWorlds)))
 	for _, arch := range []Arch{SM80, SM90} {
 		for _, d := range DTypes() {
 			shortFloat := d.Kind == FloatingPoint && d.Size == 1

@@ -12,7 +12,6 @@ import (
 
 	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
-	"gpurun/kernels/ptx"
 )
 
 // usesBulkCopies reports whether the kernel of an algorithm makes bulk copies.
@@ -107,13 +106,13 @@ const (
 // mutatedModule is the kernels of the catalog, with one change: in the modules of one name, `by` replaces the pattern
 // `of`.
 func mutatedModule(name, of, by string) collective.Source {
-	return func(module string) ([]byte, error) {
-		text, err := ptx.Source(module)
+	return readOnce(func(module string) ([]byte, error) {
+		text, err := catalog(module)
 		if strings.HasPrefix(module, name+"_sm") {
 			text = regexp.MustCompile(of).ReplaceAll(text, []byte(by))
 		}
 		return text, err
-	}
+	})
 }
 
 // runMutated makes a call of an algorithm with kernels from a source, and returns what is wrong with the result.

@@ -15,7 +15,6 @@ import (
 	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/matmul"
-	"gpurun/kernels/ptx"
 	"gpurun/kernels/reference"
 )
 
@@ -288,7 +287,7 @@ func TestLocalShardCopyNeedsEveryWait(t *testing.T) {
 			}
 			mutated := mutatedModule("matmul_wgmma_gathered_224_half", tt.of, tt.by)
 			for seed := uint64(1); seed <= 100; seed++ {
-				if err := wrong(seed, ptx.Source); err != nil {
+				if err := wrong(seed, catalog); err != nil {
 					t.Fatalf("seed %d, with every wait: %v", seed, err)
 				}
 				if err := wrong(seed, mutated); err != nil && strings.Contains(err.Error(), "gathered A") {

@@ -14,7 +14,6 @@ import (
 	"gpurun/cudart/sim"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
-	"gpurun/kernels/ptx"
 )
 
 // member is one rank of a group in this process. Each rank has a simulated device of its own, or all share one GPU. Its
@@ -89,7 +88,7 @@ func (g group) complete() group {
 		g.timeout = waitTimeout
 	}
 	if g.source == nil {
-		g.source = ptx.Source
+		g.source = catalog
 	}
 	if g.backend == nil {
 		g.backend = sim.New(1, sim.Options{})

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"fmt"
+	"iter"
 	"testing"
 
 	"gpurun/kernels/collective"
@@ -30,7 +31,7 @@ func TestNCCLTestsGrid(t *testing.T) {
 			g.bytes = ncclTestsMost + 4*guardBytes
 		}
 		pool, small, large := newRankPool(t, g), 0, 0
-		for _, c := range ncclTestsCalls(t, world) {
+		for c := range ncclTestsCalls(gridCalls(t, world, "")) {
 			number, step := &small, ncclTestsStep()
 			if c.largerBytes() > ncclTestsSimulated {
 				number, step = &large, 1009
@@ -53,30 +54,30 @@ func ncclTestsStep() int {
 	return 379
 }
 
-// ncclTestsCalls lists all cases.
-func ncclTestsCalls(t *testing.T, world int) []testCall {
-	t.Helper()
-	var all []testCall
-	for _, c := range gridCalls(t, world, "") {
-		for _, c.in.DType = range c.algorithm.DTypes() {
-			for _, c.in.Op = range c.algorithm.Ops() {
-				if !c.algorithm.Supports(c.in.DType, c.in.Op, collective.NoEpilogue) {
-					continue // the catalog's tests say which there are
+// ncclTestsCalls goes through all cases of some calls. A list of the cases would take gigabytes.
+func ncclTestsCalls(calls []testCall) iter.Seq[testCall] {
+	return func(yield func(testCall) bool) {
+		for _, c := range calls {
+			for _, c.in.DType = range c.algorithm.DTypes() {
+				for _, c.in.Op = range c.algorithm.Ops() {
+					if !c.algorithm.Supports(c.in.DType, c.in.Op, collective.NoEpilogue) {
+						continue // the catalog's tests say which there are
+					}
+					c.in.Accumulator, c.in.Pattern = accumulator(c.algorithm, c.in.DType), reference.Exact
+					if !ncclTestsSizes(c, yield) {
+						return
+					}
 				}
-				c.in.Accumulator, c.in.Pattern = accumulator(c.algorithm, c.in.DType), reference.Exact
-				all = append(all, ncclTestsSizes(c)...)
 			}
 		}
 	}
-	return all
 }
 
-// ncclTestsSizes is a call with all sizes, alignments, and in place and out of place. A size is that of the larger
-// buffer, rounded down to what the ranks can share evenly.
-func ncclTestsSizes(c testCall) []testCall {
+// ncclTestsSizes yields a call with all sizes, alignments, and in place and out of place, until yield returns false. A
+// size is that of the larger buffer, rounded down to what the ranks can share evenly.
+func ncclTestsSizes(c testCall, yield func(testCall) bool) bool {
 	shape := c.collective.Shape
 	parts := max(shape.Send.Of(c.in.World), shape.Recv.Of(c.in.World))
-	var all []testCall
 	for size := int64(ncclTestsLeast); size <= ncclTestsMost; size *= 2 {
 		c.count = size / parts / int64(c.in.DType.Size)
 		for _, c.inPlace = range []bool{false, true} {
@@ -85,13 +86,13 @@ func ncclTestsSizes(c testCall) []testCall {
 				if unaligned {
 					c.offset, c.shift = int64(c.in.DType.Size), int64(c.in.DType.Size)
 				}
-				if !c.inPlace || c.canRunInPlace() {
-					all = append(all, c)
+				if (!c.inPlace || c.canRunInPlace()) && !yield(c) {
+					return false
 				}
 			}
 		}
 	}
-	return all
+	return true
 }
 
 func (c testCall) largerBytes() int64 { return max(c.sendBytes(), c.recvBytes()) }

@@ -1,8 +1,8 @@
 // Sixteen bytes at any address.
 //
 // A buffer is cut into vectors from its beginning, whatever its alignment; the last vector may be short. Whole vectors of
-// aligned buffers are one access. Others are read as the two aligned vectors that they lie in, of which only those with a
-// byte of the buffer are accessed, and written element by element.
+// aligned buffers are one access. Others are read piece by piece and written element by element, so that no byte beside
+// them is accessed: a neighbour's part, or the next vector of a buffer that is reduced in place, may be written meanwhile.
 #pragma once
 
 #include "cuda.cuh"
@@ -20,21 +20,6 @@ FORCE_INLINE __device__ Vec ld(uint64_t address) { return *(Global<const Vec>)ad
 FORCE_INLINE __device__ void st(uint64_t address, Vec v) { *(Global<Vec>)address = v; }
 
 FORCE_INLINE __device__ uint64_t pair(uint32_t low, uint32_t high) { return (uint64_t)high << 32 | low; }
-
-// The vector at any address. `left` is how many bytes the buffer has from there on; bytes beyond them are undefined.
-FORCE_INLINE __device__ Vec ld_any(uint64_t address, int64_t left) {
-  const uint32_t skip = address % kVecBytes;
-  const Vec low = ld(address - skip);
-  Vec high = {};
-  if (skip != 0 && left > kVecBytes - skip) high = ld(address - skip + kVecBytes);
-  uint64_t a = pair(low.x, low.y), b = pair(low.z, low.w), c = pair(high.x, high.y);
-  if (skip >= 8) a = b, b = c, c = pair(high.z, high.w);
-  if (const uint32_t bits = skip % 8 * 8) {
-    a = a >> bits | b << (64 - bits);
-    b = b >> bits | c << (64 - bits);
-  }
-  return Vec{(uint32_t)a, (uint32_t)(a >> 32), (uint32_t)b, (uint32_t)(b >> 32)};
-}
 
 // UnitOf is the unsigned integer of kBytes bytes.
 template <int kBytes>
@@ -55,6 +40,47 @@ template <>
 struct UnitOf<8> {
   using Type = uint64_t;
 };
+
+// A Piece of a vector is one aligned access of kBytes bytes, or nothing.
+template <int kBytes>
+struct Piece {
+  using Unit = typename UnitOf<kBytes>::Type;
+  bool is_wanted;
+  uint64_t value = 0;
+
+  FORCE_INLINE __device__ Piece(uint64_t& at, uint64_t end, bool is_wanted) : is_wanted(is_wanted && at + kBytes <= end) {
+    if (!this->is_wanted) return;
+    value = *(Global<const Unit>)at;
+    at += kBytes;
+  }
+
+  // Appends the piece to the top of what was read before it.
+  FORCE_INLINE __device__ void append_to(unsigned __int128& v) const {
+    if (is_wanted) v = v >> 8 * kBytes | (unsigned __int128)value << (128 - 8 * kBytes);
+  }
+};
+
+// The vector at any address, unless it is whole and aligned. Only its first `left` bytes are read; bytes beyond them are
+// undefined. The bytes are cut into at most eight pieces: of 1, 2, 4 and 8 bytes up to a multiple of 16, and of 8, 4, 2 and
+// 1 from there on. All pieces are loaded before the first is used.
+FORCE_INLINE __device__ Vec ld_any(uint64_t address, int64_t left) {
+  const uint32_t bytes = left < kVecBytes ? (uint32_t)left : kVecBytes;
+  const uint64_t end = address + bytes;
+  uint64_t at = address;
+  const Piece<1> up1(at, end, at & 1);
+  const Piece<2> up2(at, end, at & 2);
+  const Piece<4> up4(at, end, at & 4);
+  const Piece<8> up8(at, end, at & 8);
+  const Piece<8> down8(at, end, true);
+  const Piece<4> down4(at, end, true);
+  const Piece<2> down2(at, end, true);
+  const Piece<1> down1(at, end, true);
+  unsigned __int128 v = 0;
+  up1.append_to(v), up2.append_to(v), up4.append_to(v), up8.append_to(v);
+  down8.append_to(v), down4.append_to(v), down2.append_to(v), down1.append_to(v);
+  v >>= 8 * (kVecBytes - bytes);
+  return Vec{(uint32_t)v, (uint32_t)(v >> 32), (uint32_t)(v >> 64), (uint32_t)(v >> 96)};
+}
 
 // Stores the first `left` bytes of v, at most 16, in units of kBytes bytes. The address and `left` are multiples of kBytes.
 template <int kBytes>

@@ -49,36 +49,48 @@ func collectives(world int) (all []*subject, err error) {
 					Algorithm: a, Shape: c.Shape, DType: collective.Float, Op: op, Root: root, Counts: collectiveCounts,
 					Launches: launches, MaxBlocks: blocks,
 				}
-				if bytes.Contains(text, []byte("cp.async.bulk")) {
-					calls.Counts, calls.MaxBlocks = bulkCounts, 1
-				}
-				share := 1
-				if world == 2 {
-					share = pairShare
-				}
 				if c.Shape.Empty {
 					calls.Counts = []int64{0, 0, 0}
 				}
-				all = append(all, &subject{
-					name: c.Name + " " + a.Name, world: world, module: k.Module.Name, entry: k.Entry, text: text, share: share,
-					task: func(text []byte) (func(*check.Rank) error, error) {
-						return withModule(calls, k.Module.Name, text, false).Task, nil
-					},
-					early: func(text []byte) (func(*check.Rank) error, error) {
-						return withModule(calls, k.Module.Name, text, true).Task, nil
-					},
-				})
+				all = append(all, collectiveSubject(c.Name+" "+a.Name, world, k, text, calls))
 			}
 		}
 	}
 	return all, nil
 }
 
-// withModule are calls with another text of a module, early ones by programmatic dependent launch.
-func withModule(calls checktask.Calls, module string, text []byte, early bool) *checktask.Calls {
-	calls.Early = early
-	calls.Source = replaced(module, text)
-	return &calls
+// collectiveSubject is a kernel of a collective.
+func collectiveSubject(name string, world int, k collective.Kernel, text []byte, calls checktask.Calls) *subject {
+	s := &subject{name: name, world: world, module: k.Module.Name, entry: k.Entry, text: text, share: 1}
+	if world == 2 {
+		s.share = pairShare
+	}
+	early, absent := calls, calls
+	early.Early = true
+	if !calls.Shape.Empty {
+		absent.Counts = bulkCounts[:1] // for several blocks
+	}
+	if bytes.Contains(text, []byte("cp.async.bulk")) {
+		skewed := calls
+		skewed.Counts, skewed.MaxBlocks, skewed.Skew = calls.Counts[:1], 1, 4
+		calls.Counts, calls.MaxBlocks = bulkCounts, 1
+		early.Counts, early.MaxBlocks = bulkCounts, 1
+		s.varied = task(k.Module.Name, skewed, (*checktask.Calls).Task)
+	}
+	s.task = task(k.Module.Name, calls, (*checktask.Calls).Task)
+	s.early = task(k.Module.Name, early, (*checktask.Calls).Task)
+	s.absent = task(k.Module.Name, absent, (*checktask.Calls).Absent)
+	return s
+}
+
+// task makes tasks of calls with another text of a module.
+func task(module string, calls checktask.Calls, do func(*checktask.Calls, *check.Rank) error,
+) func([]byte) (func(*check.Rank) error, error) {
+	return func(text []byte) (func(*check.Rank) error, error) {
+		with := calls
+		with.Source = replaced(module, text)
+		return func(r *check.Rank) error { return do(&with, r) }, nil
+	}
 }
 
 // replaced is the modules that ship, but for the text of one.

@@ -24,6 +24,8 @@ type explanation struct {
 	Entry  string       `json:"entry"`
 	Text   string       `json:"text"`
 	Why    string       `json:"why"`
+	// Adjacent wants a proof that the barrier orders nothing: mutate.Adjacent.
+	Adjacent bool `json:"adjacent"`
 
 	text  *regexp.Regexp
 	found []result
@@ -52,7 +54,21 @@ func (e *explanation) explains(r result) bool {
 	entry, _ := path.Match(e.Entry, r.entry)
 	class := e.Class == "*" || e.Class == r.Class
 	line := e.text.MatchString(strings.Join(strings.Fields(r.Was), " "))
-	return module && entry && class && line && e.Verdict == r.verdict
+	return module && entry && class && line && e.Verdict == r.verdict && (!e.Adjacent || r.isAdjacent())
+}
+
+// isAdjacent reports whether a barrier orders nothing that another one does not.
+func (r *result) isAdjacent() bool {
+	if r.adjacent != nil {
+		return *r.adjacent
+	}
+	ok, err := mutate.Adjacent(r.module, r.text, r.entry, r.Line)
+	return ok && err == nil
+}
+
+// explained reports whether a result needs an explanation.
+func (r *result) explained() bool {
+	return !slices.Contains([]verdict{killed, byResult, unreached}, r.verdict)
 }
 
 // explain gives each result that needs an explanation to the first one that is for it, and tells survivors apart. It
@@ -60,7 +76,7 @@ func (e *explanation) explains(r result) bool {
 func explain(list []*explanation, results []result) (unexplained []result) {
 	for i := range results {
 		r := &results[i]
-		if slices.Contains([]verdict{killed, byResult, unreached}, r.verdict) {
+		if !r.explained() {
 			continue
 		}
 		at := slices.IndexFunc(list, func(e *explanation) bool { return e.explains(*r) })

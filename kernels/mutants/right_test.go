@@ -15,6 +15,7 @@ var (
 	overlap   = race.PartialOverlap.String()
 	proxy     = race.WrongProxy.String()
 	notWaited = race.NotWaitedFor.String()
+	lanes     = race.UnorderedLanes.String()
 )
 
 // expectation is what findings say of the mistakes of a class: the causes of races, and other kinds.
@@ -41,9 +42,9 @@ var expectations = map[mutate.Class]expectation{
 	mutate.WrongPeer:     {races: []string{noOrder}, kinds: signalling},
 	mutate.FirstWord:     {kinds: []check.Kind{check.Torn}, result: true},
 	mutate.BarrierRemoved: {
-		races: []string{noOrder, notWaited}, kinds: []check.Kind{check.Uninitialized, check.BarrierDivergence},
+		races: []string{noOrder, notWaited, lanes}, kinds: []check.Kind{check.Uninitialized, check.BarrierDivergence},
 	},
-	mutate.WarpSyncRemoved:  {races: []string{noOrder}},
+	mutate.WarpSyncRemoved:  {races: []string{noOrder, lanes}},
 	mutate.ClusterRemoved:   {races: []string{noOrder}, kinds: []check.Kind{check.Uninitialized, check.Freed}},
 	mutate.FlagFirst:        {races: []string{noOrder}},
 	mutate.ReleaseRelaxed:   {races: []string{noOrder}},

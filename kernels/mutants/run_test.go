@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,12 +14,30 @@ import (
 	"gpurun/cudart/sim/check/mutate"
 )
 
-// all reports whether all mutants are wanted.
-func all() bool { return os.Getenv("GPURUN_MUTANTS") == "all" }
+// chosen says of which kernels all mutants are wanted: nil for a part of each kernel's.
+func chosen() (func(*subject) bool, error) {
+	switch pattern := os.Getenv("GPURUN_MUTANTS"); pattern {
+	case "":
+		return nil, nil
+	case "all":
+		return func(*subject) bool { return true }, nil
+	case "none":
+		return func(*subject) bool { return false }, nil
+	default:
+		rows, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil, fmt.Errorf("GPURUN_MUTANTS: %w", err)
+		}
+		return func(s *subject) bool { return rows.MatchString(s.row()) }, nil
+	}
+}
 
-// subjects are the kernels that can be judged. A kernel that several algorithms use is judged with the first; of those
-// for any number of ranks and those for one, both are.
-func subjects() (kept []*subject, err error) {
+// subjects are made once.
+var subjects = sync.OnceValues(allSubjects)
+
+// allSubjects are the kernels that can be judged. A kernel that several algorithms use is judged with the first;
+// of those for any number of ranks and those for one, both are.
+func allSubjects() (kept []*subject, err error) {
 	list, err := examples()
 	if err != nil {
 		return nil, err
@@ -52,37 +71,41 @@ type candidate struct {
 	*mutate.Mutant
 }
 
-// part says which part of the mutants is run: all, by GPURUN_EXHAUSTIVE a tenth, and otherwise a fortieth.
+// part says which part of the mutants is run without GPURUN_MUTANTS: with GPURUN_EXHAUSTIVE a tenth, else a fortieth.
 func part() uint32 {
-	switch {
-	case all():
-		return 1
-	case os.Getenv("GPURUN_EXHAUSTIVE") == "1":
+	if os.Getenv("GPURUN_EXHAUSTIVE") == "1" {
 		return 10
 	}
 	return 40
 }
 
-// isWanted picks mutants, the same ones each time: those of the subject's share, and of these the part that is run.
-func (c candidate) isWanted() bool {
+// isWanted picks mutants, the same ones each time: one in so many of those of the subject's share.
+func (c candidate) isWanted(part uint32) bool {
 	h := fnv.New32a()
 	fmt.Fprint(h, c.module, c.entry, c.Mutant)
-	one := uint32(max(c.share, 1)) * part()
-	if !all() && c.major == 9 { // runs with wgmma take seconds each
+	one := uint32(max(c.share, 1)) * part
+	if part > 1 && c.major == 9 { // runs with wgmma take seconds each
 		return false
 	}
 	return h.Sum32()%one == 0
 }
 
-// candidates makes the mutants of all subjects that are run.
-func candidates(list []*subject) (some []candidate, err error) {
+// candidates makes the mutants that are run, of some subjects all.
+func candidates(list []*subject, chosen func(*subject) bool) (some []candidate, err error) {
+	one := part()
+	if chosen != nil {
+		one = 1
+	}
 	for _, s := range list {
+		if chosen != nil && !chosen(s) {
+			continue
+		}
 		mutants, err := mutate.All(s.module, s.text, s.entry)
 		if err != nil {
 			return nil, err
 		}
 		for _, m := range mutants {
-			if c := (candidate{s, m}); c.isWanted() {
+			if c := (candidate{s, m}); c.isWanted(one) {
 				some = append(some, c)
 			}
 		}
@@ -119,30 +142,25 @@ func inParallel(n int, do func(i int)) {
 	workers.Wait()
 }
 
-// judged are the results of the mutants that are run, and the kernels that are not modeled.
-func judged(t *testing.T) (results []result, pending []*subject) {
+// judged are the results of the mutants that are run, and the kernels that they are made of, of which some may be
+// pending.
+func judged(t *testing.T, list []*subject, chosen func(*subject) bool) (results []result, judged []*subject) {
 	t.Helper()
-	list, err := subjects()
+	some, err := candidates(list, chosen)
 	if err != nil {
 		t.Fatal(err)
 	}
-	some, err := candidates(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	list = slices.DeleteFunc(list, func(s *subject) bool {
-		return !slices.ContainsFunc(some, func(c candidate) bool { return c.subject == s })
+	judged = slices.DeleteFunc(slices.Clone(list), func(s *subject) bool {
+		return (chosen == nil || !chosen(s)) && !slices.ContainsFunc(some, func(c candidate) bool { return c.subject == s })
 	})
-	errs := make([]error, len(list))
-	inParallel(len(list), func(i int) { errs[i] = list[i].try() })
+	for _, s := range judged {
+		s.thorough = chosen != nil
+	}
+	errs := make([]error, len(judged))
+	inParallel(len(judged), func(i int) { errs[i] = judged[i].try() })
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range list {
-		if s.pending != "" {
-			pending = append(pending, s)
-		}
-	}
 	some = slices.DeleteFunc(some, func(c candidate) bool { return c.pending != "" })
-	return judgeAll(t, some), pending
+	return judgeAll(t, some), judged
 }

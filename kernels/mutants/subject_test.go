@@ -18,12 +18,19 @@ type subject struct {
 	major, sms    int // of the devices; 0: as the checker has them
 	module, entry string
 	// share is one in how many mutants are judged where all are wanted, because runs take long; 0: all of them.
-	share int
-	text  []byte
+	share    int
+	thorough bool // the mutants are run under more schedules, for the table
+	text     []byte
 	// task is that of a rank with another text of the module.
 	task func(text []byte) (func(*check.Rank) error, error)
 	// early is the same with programmatic dependent launches; nil: there are none.
 	early func(text []byte) (func(*check.Rank) error, error)
+	// varied is the task of every other seed: with buffers that are not aligned, which lanes copy by their own accesses,
+	// or with more tiles; nil: there is none. The lanes load whole vectors, of which they do not use what belongs to
+	// neighbours: findings of the original.
+	varied func(text []byte) (func(*check.Rank) error, error)
+	// absent is a task in which the last rank never comes; nil: there is none.
+	absent func(text []byte) (func(*check.Rank) error, error)
 
 	mu      sync.Mutex
 	steps   int             // of the original under the first schedule
@@ -32,20 +39,26 @@ type subject struct {
 	known   bool            // whether notes and fails are
 	notes   []check.Finding // of the original under all schedules
 	fails   map[int]bool    // the schedules under which the original does not end
+
+	absentKnown    bool            // whether absentFindings are
+	absentFindings []check.Finding // of the original
 }
 
 // attempt runs the calls with some text of the module once, for mutants of a class, by the strategy of a seed. The
 // error is that of the ranks.
 func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, seed int) (*check.Report, error) {
 	with := s.task
-	if class == mutate.DependencyLost && s.early != nil {
+	switch {
+	case class == mutate.DependencyLost && s.early != nil:
 		with = s.early
+	case s.varies(seed):
+		with = s.varied
 	}
 	task, err := with(text)
 	if err != nil {
 		return &check.Report{}, err
 	}
-	strategy := strategies[seed]
+	strategy := strategyOf(seed)
 	if s.major > 0 { // products, whose loops by the clock take long where others come last
 		strategy = check.Random
 	}
@@ -86,12 +99,17 @@ func (s *subject) try() error {
 	return nil
 }
 
-// isKnown reports whether the original has a note, too, under one of the schedules.
-func (s *subject) isKnown(note *check.Finding) bool {
+// varies reports whether the task of a seed is the varied one.
+func (s *subject) varies(seed int) bool {
+	return s.varied != nil && seed%2 == 1 && seed < len(strategies)
+}
+
+// isKnown reports whether the original has a finding, too, under one of the schedules.
+func (s *subject) isKnown(finding *check.Finding) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.learn()
-	return slices.ContainsFunc(s.notes, func(f check.Finding) bool { return same(&f, note) })
+	return slices.ContainsFunc(s.notes, func(f check.Finding) bool { return same(&f, finding) })
 }
 
 // failsUnder reports whether the original does not end under a schedule: threads that poll by compare-and-swap never
@@ -100,6 +118,13 @@ func (s *subject) failsUnder(seed int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.learn()
+	if _, known := s.fails[seed]; !known {
+		c, err := s.checker()
+		if err == nil {
+			_, err = s.attempt(c, "", s.text, seed)
+		}
+		s.fails[seed] = err != nil
+	}
 	return s.fails[seed]
 }
 

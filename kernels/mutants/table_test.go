@@ -70,7 +70,7 @@ func (t *tally) markdown(first string) string {
 }
 
 // page is docs/check-mutants.md.
-func page(results []result, explanations []*explanation, pending []*subject) string {
+func page(results []result, explanations []*explanation, records []*record) string {
 	var byClass, byKernel tally
 	total := map[verdict]int{}
 	for _, c := range classes {
@@ -81,7 +81,7 @@ func page(results []result, explanations []*explanation, pending []*subject) str
 		}
 	}
 	for _, r := range results {
-		byKernel.add(fmt.Sprintf("%s, `%s`, %d ranks", r.name, shortened(r.entry), r.world), r.verdict)
+		byKernel.add(r.row(), r.verdict)
 		total[r.verdict]++
 	}
 	var b strings.Builder
@@ -102,11 +102,11 @@ func page(results []result, explanations []*explanation, pending []*subject) str
 				cell(e.found[0].Was), e.Why)
 		}
 	}
+	pending := slices.DeleteFunc(slices.Clone(records), func(k *record) bool { return k.Pending == "" })
 	if len(pending) > 0 {
 		b.WriteString("\n## Kernels that are not judged\n\n")
-		for _, s := range pending {
-			reason, _, _ := strings.Cut(s.pending, "\n")
-			fmt.Fprintf(&b, "- %s, `%s`: %s\n", s.name, s.entry, reason)
+		for _, k := range pending {
+			fmt.Fprintf(&b, "- %s: %s\n", k.Kernel, k.Pending)
 		}
 	}
 	return b.String()
@@ -145,9 +145,13 @@ const introduction = `# What gpurun check finds of planted mistakes
 
 Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization, one at a time, in the PTX of the
 kernels that ship and of the examples. The race checker then runs each mutant under up to 6 schedules, of the strategies
-random, late, pct and bounded. This page is written by
+random, late, pct and bounded. What survives them is run under 24 more, and then in calls in which one rank never comes,
+so that waits expire. Of kernels with bulk copies, half of the schedules have buffers that are not aligned; of products,
+half have more tiles than blocks, and none has more than 6 schedules. This page is written by
 
-    GPURUN_MUTANTS=all go test -timeout 40m ./kernels/mutants -update
+    GPURUN_MUTANTS=all go test -timeout 90m ./kernels/mutants -update
+
+With a regular expression for rows of the second table in place of all, the rows of these kernels are made again.
 
 Calls get to %d mistakes. Of these %d have a finding with the right cause that names the lines or the commands that took
 part, %d a wrong result where none else can be, and %d a note: PTX forbids them, and current GPUs do not show them. %d are
@@ -161,6 +165,7 @@ equivalent: other orders of the kernel make them harmless. %d are missed. The ta
 Of kernels for two ranks alone, one mutant in %d is run, and of fused products one in %d.
 
 - made: the mutants whose line some call gets to. Of the others, most are in code that runs when a wait has timed out.
+  They are not judged, but for those in the load of the word by which threads tell one another about that.
 - killed: by a finding of a kind and a cause that the class expects, under the model of the hardware. A deadlock names
   the wait, its word and who has written it.
 - by result: a wrong result with rank, call and element, in classes about packets and mailboxes, counts of calls, resets

@@ -54,6 +54,10 @@ func toProto(effect rounds.Effect) (rounds.NodeID, *pb.AttendResponse) {
 		return e.To, &pb.AttendResponse{What: &pb.AttendResponse_GatherFailed{
 			GatherFailed: &pb.GatherFailed{Round: int32(e.Round), Name: e.Name, Reason: e.Reason},
 		}}
+	case rounds.Told:
+		return e.To, &pb.AttendResponse{What: &pb.AttendResponse_Told{
+			Told: &pb.Told{Round: int32(e.Round), From: int32(e.From), Name: e.Name, Data: e.Data},
+		}}
 	case rounds.Dismiss:
 		return e.To, &pb.AttendResponse{What: &pb.AttendResponse_Ended{Ended: endToProto(e.End)}}
 	}

@@ -10,6 +10,23 @@ import (
 	"gpurun/rendezvous/transport/certtest"
 )
 
+// A server in plain text names a client that speaks TLS, as that client names the server.
+func TestPlainServerNamesAClientWithTLS(t *testing.T) {
+	server := job(t, 2, 2)
+	server.Timeouts.Join = time.Second
+	late := next(t, enter(t, server, 0))
+	client := server
+	client.TLS = certtest.New(t).Load(nil, hostOf(t, server.Endpoint))
+	_, err := enter(t, client, 1).NextRound(testContext(t))
+	if err == nil || !strings.Contains(err.Error(), "does not speak TLS") {
+		t.Errorf("got %v", err)
+	}
+	<-late.done
+	if err := late.err; err == nil || !strings.Contains(err.Error(), "it speaks TLS and this node does not") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // An agent that serves and waits in vain names whom it has refused: another job, another token, another authority.
 func TestServerNamesWhomItRefuses(t *testing.T) {
 	config := job(t, 2, 2)

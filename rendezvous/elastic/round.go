@@ -23,6 +23,8 @@ type Round struct {
 
 	mu      sync.Mutex
 	gathers map[string]chan gathered
+
+	told messages
 }
 
 // gathered is the outcome of an all-gather.
@@ -32,7 +34,7 @@ type gathered struct {
 }
 
 func newRound(s *session, place Place, master net.Listener) *Round {
-	r := &Round{Place: place, session: s, master: master, gathers: map[string]chan gathered{}}
+	r := &Round{Place: place, session: s, master: master, gathers: map[string]chan gathered{}, told: newMessages()}
 	r.ctx, r.end = context.WithCancelCause(s.ctx)
 	return r
 }

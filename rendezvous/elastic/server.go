@@ -133,6 +133,9 @@ func (s *server) handle(ctx context.Context, m *rounds.StateMachine, now rounds.
 	case *pb.AttendRequest_Contribution:
 		c := what.Contribution
 		return m.Contribute(now, id, int(c.GetRound()), c.GetName(), c.GetData())
+	case *pb.AttendRequest_Tell:
+		t := what.Tell
+		return m.Tell(id, int(t.GetRound()), int(t.GetTo()), t.GetName(), t.GetData())
 	case *pb.AttendRequest_Failure:
 		f := what.Failure
 		return m.Fail(now, id, int(f.GetRound()), Failure{Reason: f.GetReason(), ExitCode: int(f.GetExitCode())})

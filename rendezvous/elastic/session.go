@@ -170,6 +170,10 @@ func (s *session) handle(response *pb.AttendResponse) {
 		s.begun(int(what.Begun.GetRound()))
 	case *pb.AttendResponse_Stop:
 		s.stopped(int(what.Stop.GetRound()), &Restart{Reason: what.Stop.GetReason(), Counts: what.Stop.GetCounts()})
+	case *pb.AttendResponse_Told:
+		if t := what.Told; s.isCurrent(int(t.GetRound())) {
+			s.round.told.put(Message{From: int(t.GetFrom()), Name: t.GetName(), Data: t.GetData()})
+		}
 	case *pb.AttendResponse_Gathered:
 		if s.isCurrent(int(what.Gathered.GetRound())) {
 			s.round.deliver(what.Gathered.GetName(), gatheredFromProto(what.Gathered))

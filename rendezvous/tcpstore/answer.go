@@ -5,9 +5,10 @@ import "fmt"
 // carryOut carries out a request and adds what it is answered with to out. For a
 // wait that is not over it returns the waiter, which the caller gives up or
 // waits for.
-func (s *Server) carryOut(q request, out *reply) (*waiter, error) {
+func (s *Server) carryOut(c *conn, q request, out *reply) (*waiter, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.meetings.see(c, q)
 	return s.table.answer(q, out)
 }
 

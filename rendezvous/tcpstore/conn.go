@@ -118,7 +118,7 @@ func (c *conn) serveOne(b []byte) (size int, err error) {
 	if err := c.endWait(); err != nil { // a client that sends another request gives up its wait
 		return 0, err
 	}
-	wait, err := c.server.carryOut(newRequest(op, b[:size]), &c.out)
+	wait, err := c.server.carryOut(c, newRequest(op, b[:size]), &c.out)
 	if err != nil {
 		return 0, fmt.Errorf("answering a request of operation %d: %w", op, err)
 	}

@@ -28,11 +28,12 @@ type Server struct {
 	done        chan struct{} // closed when the server shuts down
 	goroutines  sync.WaitGroup
 
-	mu     sync.Mutex
-	table  *table
-	conns  map[*conn]bool
-	full   bool // and the log says so
-	closed bool
+	mu       sync.Mutex
+	table    *table
+	meetings meetings
+	conns    map[*conn]bool
+	full     bool // and the log says so
+	closed   bool
 }
 
 // Serve serves an empty store on a listener until ctx ends or [Server.Close] is
@@ -143,6 +144,7 @@ func (s *Server) serve(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	s.meetings.leave(c)
 	s.full = false
 }
 

@@ -16,7 +16,7 @@ import (
 // Server returns the credentials of a server, which notes whom it refuses.
 func (t *TLS) Server(log *zap.Logger, refused *Refusals) credentials.TransportCredentials {
 	if t == nil {
-		return insecure.NewCredentials()
+		return plainServerCredentials{insecure.NewCredentials(), refused}
 	}
 	return serverCredentials{credentials.NewTLS(t.config()), t, log, refused}
 }
@@ -63,6 +63,31 @@ func (d serverCredentials) Clone() credentials.TransportCredentials {
 	return serverCredentials{d.TransportCredentials.Clone(), d.tls, d.log, d.refused}
 }
 
+// plainServerCredentials note a client that speaks TLS.
+type plainServerCredentials struct {
+	credentials.TransportCredentials
+	refused *Refusals
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (d plainServerCredentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := d.TransportCredentials.ServerHandshake(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &firstReadConn{Conn: conn, report: func(first byte, _ error) {
+		if first == recordHandshake {
+			d.refused.Note(raw.RemoteAddr(), "it speaks TLS and this node does not: give all nodes --tls-cert, --tls-key and "+
+				"--tls-ca, or none of them")
+		}
+	}}, info, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (d plainServerCredentials) Clone() credentials.TransportCredentials {
+	return plainServerCredentials{d.TransportCredentials.Clone(), d.refused}
+}
+
 // handshakeConn is a connection that stays open when its handshake fails.
 type handshakeConn struct {
 	net.Conn
@@ -81,7 +106,11 @@ func (c *handshakeConn) Close() error {
 // first byte a client without TLS recognizes a server with TLS.
 const alertHandshakeFailure = "\x15\x03\x03\x00\x02\x02\x28"
 
-const recordAlert = 0x15
+// First bytes of records of TLS.
+const (
+	recordAlert     = 0x15
+	recordHandshake = 0x16
+)
 
 const (
 	lingerTimeout = time.Second
@@ -132,7 +161,7 @@ func (v clientCredentials) Clone() credentials.TransportCredentials {
 	return clientCredentials{v.TransportCredentials.Clone(), v.explain, v.refused}
 }
 
-// firstReadConn reports the first byte that a server sends. With TLS 1.3 a client
+// firstReadConn reports the first byte that the other side sends. With TLS 1.3 a client
 // learns only there that its certificate was refused.
 type firstReadConn struct {
 	net.Conn

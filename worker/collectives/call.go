@@ -66,9 +66,12 @@ func (r *run) capture(c workload.Case, calls int) (cudart.Graph, error) {
 	return graph, nil
 }
 
-// repeat makes so many calls.
+// repeat makes so many calls. It ends once a kernel has missed a peer: that one's time-out is the one to report.
 func (r *run) repeat(calls int, submit func() error) error {
 	for range calls {
+		if err := r.Comm.Err(); err != nil {
+			return err
+		}
 		if err := submit(); err != nil {
 			return err
 		}

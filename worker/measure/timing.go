@@ -24,6 +24,9 @@ func Calls(ctx context.Context, r *rank.Rank, work rank.Work, calls int,
 		return nil, err
 	}
 	for _, event := range events[1:] {
+		if err := r.Comm.Err(); err != nil { // of a kernel that has missed a peer: no further call may be made
+			return nil, err
+		}
 		if err := enqueue(); err != nil {
 			return nil, err
 		}

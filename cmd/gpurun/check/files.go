@@ -43,6 +43,7 @@ func (p *Plan) addFile(ctx context.Context, path, of string, notify func(string)
 					if err := p.addCase(shape, a, d, op, on, world); err != nil {
 						return &exit.UsageError{Err: err}
 					}
+					p.cases[len(p.cases)-1].command.GridsScale = f.GridsScale()
 				}
 			}
 		}

@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,9 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/program"
 	engine "gpurun/cudart/sim/check"
+	"gpurun/kernels"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 )
 
 // merge joins what explorations have found: each finding once.
@@ -23,8 +26,9 @@ type merge struct {
 	known      map[string]int // index in found
 	found      []merged
 	incomplete []string
-	shrinkLeft int       // runs
-	stderr     io.Writer // for warnings
+	kernels    [][]engine.KernelUse // by case
+	shrinkLeft int                  // runs
+	stderr     io.Writer            // for warnings
 }
 
 // merged is a finding of some cases.
@@ -36,7 +40,10 @@ type merged struct {
 }
 
 func newMerge(p *Plan, a *program.Invocation) *merge {
-	m := &merge{plan: p, known: map[string]int{}, stderr: a.Err, shrinkLeft: allShrinkRuns}
+	m := &merge{
+		plan: p, known: map[string]int{}, stderr: a.Err, shrinkLeft: allShrinkRuns,
+		kernels: make([][]engine.KernelUse, len(p.cases)),
+	}
 	m.result = checkreport.Report{
 		Schema: checkreport.Schema, Version: program.Version(), Command: a.Args, Seed: p.options.Seed,
 	}
@@ -51,20 +58,57 @@ func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Dur
 	r := &m.result.Cases[number]
 	r.Complete = e.Complete && (r.Complete || r.Schedules == 0)
 	r.Schedules += e.Coverage.Schedules
+	r.Settled = r.Settled || e.Settled
 	r.Behaviours += e.Behaviours
 	r.Pairs, r.BothOrders = max(r.Pairs, e.Pairs), max(r.BothOrders, e.BothOrders)
+	r.Blocks, r.BlocksEnded = r.Blocks+e.Blocks.Begun, r.BlocksEnded+e.Blocks.Ended
 	r.Seconds += took.Seconds()
 	incomplete := e.Incomplete
 	if e.Err != nil && !explains(e.Findings) {
 		incomplete = append(slices.Clone(incomplete), reason(e.Err))
 	}
 	for _, text := range incomplete {
-		r.Incomplete = appendOnce(r.Incomplete, text)
-		m.incomplete = appendOnce(m.incomplete, r.Collective+" "+r.Algorithm+": "+text)
+		m.isIncomplete(number, text)
+	}
+	if e.Err == nil {
+		m.kernels[number] = append(m.kernels[number], e.Kernels...)
 	}
 	for _, f := range e.Findings {
 		at := m.find(f, c, r.Name())
 		r.Findings = appendOnce(r.Findings, at)
+	}
+}
+
+// isIncomplete notes what was not checked of a case.
+func (m *merge) isIncomplete(number int, text string) {
+	r := &m.result.Cases[number]
+	r.Incomplete = appendOnce(r.Incomplete, text)
+	m.incomplete = appendOnce(m.incomplete, r.Collective+" "+r.Algorithm+": "+text)
+}
+
+// findUnlaunched notes the kernels of each case that no schedule of any variant has launched. Of gpurun's own modules a
+// case takes kernels ahead, such as that of the barrier, which a call may not need.
+func (m *merge) findUnlaunched() {
+	own := map[string]bool{}
+	for _, module := range kernels.Modules() {
+		own[module.Name] = true
+	}
+	for number, uses := range m.kernels {
+		if r := m.result.Cases[number]; r.Schedules > 0 && r.Blocks == 0 && kernelfile.IsPath(r.Algorithm) {
+			m.isIncomplete(number, "no call has launched a kernel")
+		}
+		for _, k := range uses {
+			if own[k.Module] {
+				continue
+			}
+			launched := func(o engine.KernelUse) bool {
+				return o.Launches > 0 && o.Module == k.Module && o.Entry == k.Entry
+			}
+			if !slices.ContainsFunc(uses, launched) {
+				m.isIncomplete(number, fmt.Sprintf("the kernel %s of %s was loaded, and no call has launched it", k.Entry,
+					relative(k.Module)))
+			}
+		}
 	}
 }
 

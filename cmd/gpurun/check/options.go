@@ -105,14 +105,15 @@ func (o *Options) Add(f *pflag.FlagSet) {
 	f.IntVar(&o.Schedules, "schedules", 0, fmt.Sprintf("`number` of schedules of each algorithm and number of ranks "+
 		"(default %d, %d for all algorithms of a collective, and %d without a collective)", usualSchedules,
 		collectiveSchedules, fewSchedules))
-	f.Float64Var(&o.minutes, "minutes", 0, "go on with further schedules for this `number` of minutes")
+	f.Float64Var(&o.minutes, "minutes", 0, "end after this `number` of minutes, and go on with further schedules "+
+		"until then")
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
 		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")
 	f.StringVar(&o.model, "model", hardwareModel, "memory model, `hardware|ptx`: what current GPUs do, or what PTX "+
 		"promises; what ptx alone forbids is a note")
 	f.IntVar(&o.Resident, "resident", 0, "`number` of blocks of a grid that run at once; the others begin when blocks "+
-		"end (default: all)")
+		"end (default: as many as a GPU of --sim-arch holds, by threads and shared memory)")
 	f.IntVar(&o.Blocks, "max-blocks", 2, fmt.Sprintf(
 		"limit every grid to this number of `blocks` (default of products %d)", blocksOfProducts))
 	f.StringVar(&o.arch, "sim-arch", "", "comma-separated compute `capabilities` of the devices: "+
@@ -188,8 +189,13 @@ func (o *Options) Read(f *pflag.FlagSet) error {
 	return errors.Join(o.readRanks(), o.readSizes(), o.readStrategies(), o.readCalls(), o.readArches(), o.Products.read())
 }
 
-// Duration is how long further schedules run.
-func (o *Options) Duration() time.Duration { return time.Duration(o.minutes * float64(time.Minute)) }
+// end is when the time of --minutes is over that begins now; the zero time is never.
+func (o *Options) end() time.Time {
+	if o.minutes == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(time.Duration(o.minutes * float64(time.Minute)))
+}
 
 func (o *Options) readRanks() error {
 	for _, word := range words(o.ranks) {

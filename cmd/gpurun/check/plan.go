@@ -52,6 +52,7 @@ type request struct {
 	Seed       uint64  `json:"seed"` // of the inputs
 	Model      string  `json:"model"`
 	Resident   int     `json:"resident"`
+	GridsScale bool    `json:"grids_scale,omitempty"`        // see engine.Config
 	Arch       string  `json:"compute_capability,omitempty"` // "" is 10.0
 	// Matrices are M, N and K of products, which have no counts.
 	Matrices [][3]int64 `json:"matrices,omitempty"`
@@ -284,6 +285,7 @@ func (c plannedCase) task(r *engine.Rank) error {
 func (c plannedCase) config() engine.Config {
 	cfg := engine.Config{
 		Ranks: c.world, Processes: true, Resident: c.command.Resident, Major: c.on.major, Minor: c.on.minor,
+		GridsScale: c.command.GridsScale,
 	}
 	if c.command.Model == ptxModel {
 		cfg.Model = engine.ModelPTX

@@ -34,6 +34,7 @@ func (p *Plan) addProductFile(ctx context.Context, f *kernelfile.File, text []by
 				if err := p.addProductCase(what, a, d, on, world); err != nil {
 					return &exit.UsageError{Err: err}
 				}
+				p.cases[len(p.cases)-1].command.GridsScale = f.GridsScale()
 			}
 		}
 	}

@@ -43,7 +43,9 @@ func ShowReplay(ctx context.Context, a *program.Invocation, o *Options, notify f
 	m := newMerge(p, a)
 	m.result.Seed = s.Seed
 	report.Schedule = s
-	m.add(0, c, report.Explored(err), 0)
+	explored := report.Explored(err)
+	checker.Diagnose(explored, c.task)
+	m.add(0, c, explored, 0)
 	return errors.Join(m.drawTimeline(o.Timeline), o.conclude(a, m.report()))
 }
 

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"gpurun/cmd/gpurun/checkreport"
@@ -9,28 +10,40 @@ import (
 	engine "gpurun/cudart/sim/check"
 )
 
-// Run explores the schedules of all cases, once, and again until the time of --minutes is over.
+// Run explores the schedules of all cases, once, and again until the time of --minutes is over. If that comes before
+// all have been explored once, the check is incomplete.
 func (p *Plan) Run(ctx context.Context, a *program.Invocation) (checkreport.Report, error) {
 	m := newMerge(p, a)
 	progress := newProgress(a.Err, len(p.cases)*p.schedules)
 	defer progress.clear()
-	end := time.Now().Add(p.options.Duration())
-	for round := uint64(0); round == 0 || time.Now().Before(end); round++ {
+	end, short := p.options.end(), 0
+	for round := uint64(0); round == 0 || !end.IsZero() && !isOver(end); round++ {
 		for i, c := range p.cases {
-			if round > 0 && !time.Now().Before(end) {
-				break
-			}
-			if err := p.explore(ctx, m, i, c, round, progress); err != nil {
+			ran := m.result.Cases[i].Schedules
+			if err := p.explore(ctx, m, i, c, round, end, progress); err != nil {
 				return checkreport.Report{}, err
+			}
+			if ran = m.result.Cases[i].Schedules - ran; round == 0 && ran < p.schedules && isOver(end) {
+				m.result.Cases[i].Incomplete = append(m.result.Cases[i].Incomplete,
+					fmt.Sprintf("%d of %d schedules were run when the time of --minutes was over", ran, p.schedules))
+				short++
 			}
 		}
 	}
+	if short > 0 {
+		m.incomplete = append(m.incomplete, fmt.Sprintf("the time of --minutes was over before the schedules of %d of %d "+
+			"cases were run: give more minutes, or fewer schedules", short, len(p.cases)))
+	}
+	m.findUnlaunched()
 	progress.clear()
 	return m.report(), m.drawTimeline(p.options.Timeline)
 }
 
-// explore explores a case: its variants share the schedules.
-func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase, round uint64,
+// isOver reports whether a time has come; the zero time never comes.
+func isOver(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }
+
+// explore explores a case until a time: its variants share the schedules.
+func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase, round uint64, end time.Time,
 	progress *progress,
 ) error {
 	variants := c.variants()
@@ -38,9 +51,9 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 		e := engine.Exploration{
 			Strategies: p.options.Strategies, Seed: p.options.Seed + round,
 			Schedules: (p.schedules + len(variants) - 1 - i) / len(variants),
-			Progress:  progress.of(number, m), Stable: p.stable(), Diagnose: true,
+			Progress:  progress.of(number, m), Stable: p.stable(), Settled: p.settled(), Diagnose: true, Deadline: end,
 		}
-		if e.Schedules == 0 {
+		if e.Schedules == 0 || isOver(end) {
 			continue
 		}
 		e.ShrinkRuns = max(0, min(e.Schedules+fewestShrinkRuns, m.shrinkLeft))
@@ -56,6 +69,7 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 		}
 		m.add(number, v, found, time.Since(begun))
 		progress.done += found.Coverage.Schedules
+		progress.total -= e.Schedules - found.Coverage.Schedules
 	}
 	return nil
 }
@@ -68,10 +82,23 @@ const fewestShrinkRuns, allShrinkRuns = 8, 240
 func (p *Plan) stable() int {
 	const enough = 8
 	o := p.options
-	if o.Schedules > 0 || o.Duration() > 0 || o.Suppressions != "" {
+	if o.Schedules > 0 || o.minutes > 0 || o.Suppressions != "" {
 		return 0
 	}
 	return enough
+}
+
+// settled is how many schedules without anything in a new order end an exploration that finds nothing: one of each
+// strategy, and none if somebody asked for schedules or time.
+func (p *Plan) settled() int {
+	o := p.options
+	switch {
+	case o.Schedules > 0 || o.minutes > 0:
+		return 0
+	case len(o.Strategies) > 0:
+		return len(o.Strategies)
+	}
+	return len(engine.DefaultStrategies)
 }
 
 // explore runs an exploration, until the context ends. What still runs then ends with the process.

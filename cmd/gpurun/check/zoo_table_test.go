@@ -46,7 +46,7 @@ var zooFindings = map[string]zooFinding{
 	// The next copy of the input does not wait for the peers that load.
 	"missing_end_barrier": {kind: engine.Race, cause: "nothing orders them", sides: []string{sumsUp, "copy"}},
 	"not_resident": {
-		kind: engine.Deadlock, cause: "blocks are not resident", sides: []string{"ld.acquire.gpu"}, resident: 8,
+		kind: engine.Deadlock, cause: "blocks are not resident", sides: []string{"ld.acquire.gpu"},
 	},
 	"overlapping_signals": {
 		kind: engine.Race, cause: "they overlap in part", sides: []string{"st.volatile.global.u8", "ld.volatile.global.u64"},

@@ -52,7 +52,7 @@ func TestMendedTwinsAreClean(t *testing.T) {
 			if exhaustive() {
 				e.Schedules = 6
 			}
-			for _, c := range zooCases(t, m.Name+".mended", zooFindings[m.Name].resident) {
+			for _, c := range zooCases(t, m.Name+".mended") {
 				explored, err := engine.Explore(c.config(), e, c.calls.Task)
 				if err != nil {
 					t.Fatal(err)
@@ -73,7 +73,7 @@ func TestMendedTwinsAreClean(t *testing.T) {
 func findZoo(t *testing.T, name string, want zooFinding) engine.Finding {
 	byRanks := map[int][]plannedCase{}
 	var worlds []int
-	for _, c := range zooCases(t, name, want.resident) {
+	for _, c := range zooCases(t, name) {
 		if len(byRanks[c.world]) == 0 {
 			worlds = append(worlds, c.world)
 		}
@@ -112,12 +112,12 @@ func findAmong(t *testing.T, cases []plannedCase, want zooFinding, anyOrder bool
 }
 
 // zooCases are the cases of a kernel file, each with its variants: among two ranks, or two, three and four.
-func zooCases(t *testing.T, name string, resident int) (cases []plannedCase) {
+func zooCases(t *testing.T, name string) (cases []plannedCase) {
 	o := &Options{}
 	f := pflag.NewFlagSet("", pflag.ContinueOnError)
 	o.Add(f)
 	path := filepath.Join(zooFolder, name+".toml")
-	words := []string{"--sizes", "1004,4K", "--resident", fmt.Sprint(resident)}
+	words := []string{"--sizes", "1004,4K"}
 	if !exhaustive() {
 		words = append(words, "--ranks", "2")
 	}
@@ -139,19 +139,10 @@ func zooCases(t *testing.T, name string, resident int) (cases []plannedCase) {
 
 // zooFinding is what explains a mistake best.
 type zooFinding struct {
-	kind     engine.Kind
-	cause    string
-	sides    []string // what the lines of the sides have, in the order of the accesses; or commands
-	flag     [2]string
-	resident int // see --resident
-}
-
-// flags are those with which the mistake is found, in front of which is a space.
-func (z zooFinding) flags() string {
-	if z.resident == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" --resident %d", z.resident)
+	kind  engine.Kind
+	cause string
+	sides []string // what the lines of the sides have, in the order of the accesses; or commands
+	flag  [2]string
 }
 
 // is reports whether a finding explains the mistake.

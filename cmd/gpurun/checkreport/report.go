@@ -63,8 +63,13 @@ type Case struct {
 	// Variants are the ways of the calls: out of place, in place, early launch (PDL), and graph.
 	Variants  []string `json:"variants"`
 	Schedules int      `json:"schedules"`
+	// Blocks are those of all grids of all schedules, and BlocksEnded of them have run to their end.
+	Blocks      int `json:"blocks"`
+	BlocksEnded int `json:"blocks_ended"`
 	// Complete: the schedules were all that differ in the order of strong accesses, by the strategy exhaustive.
 	Complete bool `json:"complete"`
+	// Settled: fewer schedules ran than planned, since the last ones showed nothing in a new order.
+	Settled bool `json:"settled"`
 	// Behaviours counts the different orders of strong accesses that were seen.
 	Behaviours int `json:"behaviours"`
 	// Pairs of instructions accessed the same bytes, one of them writing, and BothOrders of them in both orders.

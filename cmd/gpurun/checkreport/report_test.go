@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -31,7 +30,10 @@ func sample() Report {
 	return Report{
 		Schema: Schema, Version: "1", Verdict: Findings, ExitCode: 1,
 		Cases: []Case{
-			{Collective: "allreduce", Algorithm: "oneshot", Ranks: 2, Findings: []int{0, 1}, Schedules: 3, Seconds: 1.5},
+			{
+				Collective: "allreduce", Algorithm: "oneshot", Ranks: 2, Findings: []int{0, 1}, Schedules: 3, Seconds: 1.5,
+				Blocks: 5, BlocksEnded: 4,
+			},
 			{Collective: "allreduce", Algorithm: "oneshot", Ranks: 3, Incomplete: []string{"x", "y"}, Schedules: 4},
 			{Collective: "barrier", Algorithm: "flag", Ranks: 3, Schedules: 4},
 		},
@@ -184,7 +186,7 @@ func TestText(t *testing.T) {
 	for _, want := range []string{
 		"allreduce oneshot  2,3    0      7 ", " 1 finding\n", "a: 2 more, which --json lists", "  b: 1\n",
 		"1 finding is suppressed:\n  RACE read after write; use .sys: known\n",
-		"\nFINDINGS: 1 finding; 2 algorithms, 0 sizes, 11 schedules of 2 and 3 ranks\nexit code 1: ",
+		"\nFINDINGS: 1 finding; 2 algorithms, 4 of 5 blocks, 0 sizes, 11 schedules of 2 and 3 ranks\nexit code 1: ",
 		"use .sys\n  and 1 more pair of lines for the same flag, which --json lists\n" +
 			"  wrong results in 5 schedules may follow from it: rank 1's output\n" +
 			"  in 1 schedule of a b, 2 ranks, first in number 3: race-1.json\n\n" +
@@ -205,12 +207,29 @@ func TestText(t *testing.T) {
 	for ranks, want := range map[string]string{
 		"": "no ranks", "1": "1 rank", "2": "2 ranks", "2 3": "2 and 3 ranks", "2 3 4": "2, 3 and 4 ranks",
 	} {
-		var all []int
+		var all []Case
 		for word := range strings.FieldsSeq(ranks) {
-			all = append(all, int(word[0]-'0'))
+			all = append(all, Case{Ranks: int(word[0] - '0')})
 		}
-		if got := ranksOf(slices.Clone(all)); got != want {
+		if got := ranksOf(all); got != want {
 			t.Errorf("%v: %s", all, got)
+		}
+	}
+}
+
+// A finding of several cases counts the schedules of all of them, so all of them are named.
+func TestProvenanceOfSeveralCases(t *testing.T) {
+	oneshot := Case{Collective: "allreduce", Algorithm: "oneshot", Ranks: 2, Findings: []int{0}}
+	more, other, without := oneshot, oneshot, oneshot
+	more.Ranks, other.Ranks, other.Algorithm, without.Ranks, without.Findings = 3, 4, "twoshot", 8, nil
+	for want, cases := range map[string][]Case{
+		"in 9 schedules of allreduce oneshot, 2 ranks, first in number 3":                                {oneshot, without},
+		"in 9 schedules of allreduce oneshot, 2 and 3 ranks, first in number 3 of 2 ranks":               {oneshot, more},
+		"in 9 schedules of 2 algorithms, 2 and 4 ranks, first in number 3 of allreduce oneshot, 2 ranks": {oneshot, other},
+	} {
+		r := Report{Cases: cases, Findings: []Finding{{Case: oneshot.Name(), Schedules: 9, Schedule: 3}}}
+		if got := r.provenance(0); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -122,23 +122,22 @@ func (r row) found(all []Finding) string {
 
 // Summary is the verdict in one line, with what was covered.
 func (r Report) Summary() string {
-	schedules, sizes := 0, 0
-	var ranks []int
+	schedules, sizes, blocks, ended := 0, 0, 0, 0
 	for _, c := range r.Cases {
 		schedules, sizes = schedules+c.Schedules, max(sizes, len(c.Sizes)+len(c.Matrices))
-		if !slices.Contains(ranks, c.Ranks) {
-			ranks = append(ranks, c.Ranks)
-		}
+		blocks, ended = blocks+c.Blocks, ended+c.BlocksEnded
 	}
-	slices.Sort(ranks)
-	covered := fmt.Sprintf("%s, %s, %s of %s", suggest.Count(len(rowsOf(r.Cases)), "algorithm", "algorithms"),
-		suggest.Count(sizes, "size", "sizes"), suggest.Count(schedules, "schedule", "schedules"), ranksOf(ranks))
+	covered := fmt.Sprintf("%s, %d of %s, %s, %s of %s", suggest.Count(len(rowsOf(r.Cases)), "algorithm", "algorithms"),
+		ended, suggest.Count(blocks, "block", "blocks"), suggest.Count(sizes, "size", "sizes"),
+		suggest.Count(schedules, "schedule", "schedules"), ranksOf(r.Cases))
 	text := strings.ToUpper(r.Verdict) + ": "
 	switch n := len(r.causes()); {
 	case n > 0:
 		text += suggest.Count(n, "finding", "findings") + "; "
 	case r.Verdict == Clean && r.complete():
 		covered += "; every order of strong accesses"
+	case r.Verdict == Clean && slices.ContainsFunc(r.Cases, func(c Case) bool { return c.Settled }):
+		covered += ", the last ones without a new order; not a proof"
 	case r.Verdict == Clean:
 		covered += "; not a proof"
 	}
@@ -150,8 +149,15 @@ func (r Report) complete() bool {
 	return len(r.Cases) > 0 && !slices.ContainsFunc(r.Cases, func(c Case) bool { return !c.Complete })
 }
 
-// ranksOf reads "2, 3 and 4 ranks".
-func ranksOf(ranks []int) string {
+// ranksOf reads "2, 3 and 4 ranks": those of some cases.
+func ranksOf(cases []Case) string {
+	var ranks []int
+	for _, c := range cases {
+		if !slices.Contains(ranks, c.Ranks) {
+			ranks = append(ranks, c.Ranks)
+		}
+	}
+	slices.Sort(ranks)
 	var words []string
 	for _, n := range ranks {
 		words = append(words, fmt.Sprint(n))

@@ -3,6 +3,7 @@ package checkreport
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"gpurun/cmd/gpurun/suggest"
@@ -19,7 +20,7 @@ func writeFindings(w io.Writer, r Report) {
 		for _, line := range r.related(at) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
-		fmt.Fprintf(w, "  %s\n", f.provenance())
+		fmt.Fprintf(w, "  %s\n", r.provenance(at))
 		if replay == "" {
 			replay = f.Replay
 		}
@@ -62,10 +63,25 @@ func (f Finding) subject() string {
 	return text
 }
 
-// provenance says where a finding was seen, and which file has a schedule that shows it.
-func (f Finding) provenance() string {
-	text := fmt.Sprintf("in %s of %s, first in number %d", suggest.Count(f.Schedules, "schedule", "schedules"), f.Case,
-		f.Schedule)
+// provenance says which schedules show a finding, and which file has one of them. The first one is of the case that has
+// the finding first.
+func (r Report) provenance(at int) string {
+	f := r.Findings[at]
+	var cases []Case
+	for _, c := range r.Cases {
+		if slices.Contains(c.Findings, at) {
+			cases = append(cases, c)
+		}
+	}
+	text := "in " + suggest.Count(f.Schedules, "schedule", "schedules") + " of "
+	switch rows := rowsOf(cases); {
+	case len(cases) < 2:
+		text += fmt.Sprintf("%s, first in number %d", f.Case, f.Schedule)
+	case len(rows) == 1:
+		text += fmt.Sprintf("%s, %s, first in number %d of %s", rows[0].name, ranksOf(cases), f.Schedule, ranksOf(cases[:1]))
+	default:
+		text += fmt.Sprintf("%d algorithms, %s, first in number %d of %s", len(rows), ranksOf(cases), f.Schedule, f.Case)
+	}
 	switch {
 	case f.Replay == "":
 		return text

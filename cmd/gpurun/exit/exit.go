@@ -29,6 +29,10 @@ const (
 	NotRunnable = 126 // as of a shell: a command that is not executable, or a folder
 	NotFound    = 127 // as of a shell: a command that is not there
 	Signalled   = 128 // and the signal's number
+
+	// Codes of a launched job that no worker's own exit has, see OfCommand.
+	UnfitMachine = 220 // this machine: its health check failed, it has no GPU, or has lost one
+	NodeLost     = 221 // another machine of the job
 )
 
 // UsageError is a command line, environment variable or configuration file
@@ -89,6 +93,7 @@ func Code(err error) int {
 		notFound *argv.NotFound
 		signal   signals.Received
 		meeting  *launcher.MeetingError
+		unfit    *launcher.UnfitError
 	)
 	switch {
 	case err == nil:
@@ -97,6 +102,8 @@ func Code(err error) int {
 		return exit.Code
 	case errors.As(err, &usage):
 		return Usage
+	case errors.As(err, &unfit):
+		return UnfitMachine
 	case errors.As(err, &signal):
 		return Signalled + int(signal.Signal)
 	case errors.As(err, &meeting):

@@ -10,6 +10,7 @@ import (
 
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/argv"
+	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/report"
 	"gpurun/worker/process/signals"
 )
@@ -26,6 +27,7 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("around: %w", Usagef("bad")), 2, "around: bad"},
 		{&UsageError{errors.New("bad"), "read this"}, 2, "bad\nread this"},
 		{&EnvironmentError{errors.New("no GPU")}, 3, "no GPU"},
+		{&launcher.UnfitError{Err: errors.New("no GPU")}, 220, "this machine is not fit for the job: no GPU"},
 		{&argv.NotFound{Name: "x", Err: exec.ErrNotFound}, 127, `cannot run "x": executable file not found in $PATH`},
 		{&argv.NotFound{Name: "x", Err: fs.ErrPermission}, 126, `cannot run "x": permission denied`},
 		{&argv.NotFound{Name: "/", Err: syscall.EISDIR}, 126, `cannot run "/": is a directory`},

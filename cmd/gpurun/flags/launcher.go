@@ -28,3 +28,11 @@ func AddLauncher(f *pflag.FlagSet) {
 	f.String("log-level", "", "least `level` of log entries: debug, info, warn or error")
 	f.String("log-format", "", "`format` of the log: console or json")
 }
+
+// AddDumps adds the flags about what gpurun shows of a launched command's processes.
+func AddDumps(f *pflag.FlagSet) {
+	f.String("on-failure", "", "`action` when a process of a command fails: dump (show what the others are doing, "+
+		"if they are Python programs, before they are ended) or none")
+	f.String("hang-timeout", "", "`seconds` that a command's processes may go without any output or heartbeat; "+
+		"then gpurun shows what they are doing, and ends the job with exit code 4; default: no limit")
+}

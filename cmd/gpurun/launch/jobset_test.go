@@ -2,8 +2,10 @@ package launch
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/torchrun"
@@ -157,6 +160,28 @@ func planned(t *testing.T, pod jobSetPod) *command {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// The manifests act on the exit codes that gpurun has for machines, and on no other code that looks like one.
+func TestManifestsKnowTheCodesOfMachines(t *testing.T) {
+	for file, want := range map[string]string{
+		"kubernetes-jobset.yaml": fmt.Sprintf("[%d, %d]", exit.UnfitMachine, exit.NodeLost),
+		"kubernetes-jobset-restart.yaml": fmt.Sprintf("[%d] [0, %d, %d, %d, %d]", exit.UnfitMachine, exit.Usage,
+			exit.NotRunnable, exit.NotFound, exit.UnfitMachine),
+		"kubernetes-trainer.yaml": fmt.Sprintf("[%d, %d]", exit.UnfitMachine, exit.NodeLost),
+	} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "scripts", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, values := range regexp.MustCompile(`values: (\[.*\])`).FindAllStringSubmatch(string(text), -1) {
+			got = append(got, values[1])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s has the codes %s, want %s", file, got, want)
+		}
+	}
 }
 
 func TestJobSetExampleFitsItself(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"gpurun/worker/process/guard"
 	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/torchenv"
+	"gpurun/worker/process/trainjob"
 )
 
 // command is a command that is about to run in every process.
@@ -54,7 +56,7 @@ func Run(ctx context.Context, a *program.Invocation, w Words) error {
 	if err != nil {
 		return err
 	}
-	if a.Lifeline == nil && p.temporary() {
+	if a.Lifeline == nil {
 		remove, err := lendScratch()
 		if err != nil {
 			return err
@@ -86,6 +88,7 @@ func plan(a *program.Invocation, w Words) (*command, error) {
 	if p.config, err = settings.ReadLaunch(s.sources); err != nil {
 		return nil, err
 	}
+	a.UseLogFormat(p.config.LogFormat)
 	if p.log, err = program.NewLogger(p.config.LogLevel, p.config.LogFormat, a.Err); err != nil {
 		return nil, err
 	}
@@ -155,14 +158,22 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 			Lifeline:    a.Lifeline,
 			Logger:      p.log,
 		},
-		Torch: p.torchJob(),
+		Torch:        p.torchJob(),
+		CheckMachine: p.machineCheck(a.Err),
 	}
 	if err := node.ForgetToken(); err != nil {
 		return err
 	}
-	var err error
-	if job.Logs, err = p.logs(); err != nil {
+	scratch, err := takeScratch()
+	if err != nil {
 		return err
+	}
+	defer os.RemoveAll(scratch) // the guard has complained if it could not
+	job.Logs, job.Dumps = p.logs(scratch), p.dumps(scratch, a.Err)
+	progress := trainjob.New(p.log)
+	defer progress.Close()
+	if progress != nil {
+		job.Observer = progress
 	}
 	if !p.plain {
 		job.Agent.Prefix = program.RankPrefix(p.workers)
@@ -196,7 +207,7 @@ func (p *command) torchJob() torchenv.Job {
 const prefixVariable = "TORCHELASTIC_LOG_LINE_PREFIX_TEMPLATE"
 
 // logs says where output goes. A torchrun that tees marks lines.
-func (p *command) logs() (launcher.Logs, error) {
+func (p *command) logs(scratch string) launcher.Logs {
 	o := p.options
 	l := launcher.Logs{
 		Dir: o.LogDir, Redirects: o.Redirects.Of, Tee: o.Tee.Of, Shown: o.LocalRanksFilter.Has,
@@ -206,28 +217,29 @@ func (p *command) logs() (launcher.Logs, error) {
 	if l.Prefix == "" && o.Tee.Any() {
 		l.Prefix = launcher.DefaultPrefix
 	}
-	if !p.temporary() {
-		return l, nil
+	if p.temporary() {
+		l.Scratch = filepath.Join(scratch, "logs")
 	}
-	var err error
-	l.Scratch, err = takeScratch()
-	return l, err
+	return l
 }
 
 // ended says how a command ended and passes its exit code on.
 func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	elsewhere := new(launcher.OtherNodeError)
 	if errors.As(err, &elsewhere) {
-		err = &exit.Error{Code: elsewhere.Code, Err: err}
+		err = &exit.Error{Code: p.codeOfCommand(elsewhere.Code), Err: err}
 	}
 	if apart := new(launcher.MeetingError); r == nil || elsewhere.Err != nil || r.First == nil && errors.As(err, &apart) {
-		return err // of the round before there is nothing to say
+		return lostNode(r, err) // of the round before there is nothing to say
 	}
 	explainFailures(stderr, p.argv, r.Failed, p.temporary())
 	outcome.ExplainWorkers(stderr, r.Outcome)
-	code := r.ExitCode()
+	code := p.codeOfCommand(r.ExitCode())
+	if errors.As(r.Cause, new(*agent.HangError)) {
+		return &exit.Error{Code: exit.Timeout, Err: err}
+	}
 	if p.meeting != nil && r.First == nil && r.Signal == 0 && r.Cause != nil && !errors.Is(r.Cause, guard.ErrGone) {
-		code = exit.Rendezvous // this node survives one that is lost
+		code = exit.NodeLost // this node survives it
 	}
 	if code != 0 {
 		return &exit.Error{Code: code, Err: err}

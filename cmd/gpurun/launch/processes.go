@@ -12,6 +12,7 @@ import (
 	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
+	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/numa"
 )
 
@@ -22,12 +23,12 @@ func bindingOf(o *torchrun.Options, workers int) ([][]int, error) {
 	}
 	gpus, err := host.GPUs()
 	if err != nil {
-		return nil, &exit.EnvironmentError{
+		return nil, &launcher.UnfitError{
 			Err: fmt.Errorf("%s: there is no GPU: %s", o.Source("numa-binding"), host.WhyNoGPU(err)),
 		}
 	}
 	if workers > len(gpus) {
-		return nil, &exit.EnvironmentError{
+		return nil, &launcher.UnfitError{
 			Err: fmt.Errorf("%s: each process needs a GPU, and there are %d GPUs for %d processes", o.Source("numa-binding"),
 				len(gpus), workers),
 		}
@@ -59,7 +60,7 @@ func processesOf(p torchrun.Processes) (int, error) {
 			return runtime.NumCPU(), nil
 		}
 		if err != nil {
-			return 0, &exit.EnvironmentError{Err: fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", host.WhyNoGPU(err))}
+			return 0, &launcher.UnfitError{Err: fmt.Errorf("--nproc-per-node gpu: there is no GPU: %s", host.WhyNoGPU(err))}
 		}
 		return len(gpus), nil
 	}

@@ -101,9 +101,11 @@ func (w Words) refuseMissingRanks(workers int) error {
 func AddFlags(f *pflag.FlagSet, options *torchrun.Options) {
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
 	flags.AddLauncher(own)
+	flags.AddCommand(own)
 	for _, name := range forCollectives() {
 		own.Lookup(name).Hidden = true
 	}
+	flags.AddDumps(own)
 	f.AddFlagSet(options.Flags())
 	f.AddFlagSet(own)
 }

@@ -83,6 +83,7 @@ func checkLaunch(s *Sources, l Launch) error {
 	return checkValid(s, []wordSetting{
 		{"log-level", l.LogLevel, []string{"debug", "info", "warn", "error"}},
 		{"log-format", l.LogFormat, []string{"console", "json"}},
+		{"on-failure", l.OnFailure, []string{DumpOnFailure, "none"}},
 	})
 }
 

@@ -8,8 +8,16 @@ type Launch struct {
 	LogLevel    string          `mapstructure:"log-level"`
 	LogFormat   string          `mapstructure:"log-format"`
 	JoinTimeout Seconds         `mapstructure:"join-timeout"`
+	OnFailure   string          `mapstructure:"on-failure"`   // DumpOnFailure or none
+	HangTimeout OptionalSeconds `mapstructure:"hang-timeout"` // 0: none
 	Credentials CredentialFiles `mapstructure:",squash"`
+
+	HealthCheck        string  `mapstructure:"health-check"`
+	HealthCheckTimeout Seconds `mapstructure:"health-check-timeout"`
 }
+
+// DumpOnFailure is the OnFailure that has the job say what the other workers are doing when one fails.
+const DumpOnFailure = "dump"
 
 // CredentialFiles are the files with the credentials of a node; each may be empty.
 type CredentialFiles struct {
@@ -26,7 +34,8 @@ func TLSKeys() []string { return []string{"tls-cert", "tls-key", "tls-ca"} }
 // that collectives do not take.
 func ReadLaunch(s *Sources) (Launch, error) {
 	var l Launch
-	keys := append(TLSKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file", "join-timeout")
+	keys := append(TLSKeys(), "grace", "signal-grace", "log-level", "log-format", "rdzv-token-file", "join-timeout",
+		"health-check", "health-check-timeout", "on-failure", "hang-timeout")
 	if err := s.DecodeOnly(&l, keys...); err != nil {
 		return l, err
 	}

@@ -96,6 +96,18 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// OptionalSeconds is as Seconds, or 0 for empty text.
+type OptionalSeconds time.Duration
+
+// UnmarshalText reads "", or what Seconds reads.
+func (s *OptionalSeconds) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*s = 0
+		return nil
+	}
+	return (*Seconds)(s).UnmarshalText(text)
+}
+
 // NodeCount is a number of machines.
 type NodeCount int
 

@@ -57,6 +57,9 @@ type namedRun struct {
 	*plan.CollectiveRun
 }
 
+// Simulated reports whether the simulator stands for GPUs.
+func (s *Run) Simulated() bool { return s.runs[0].Host.Backend == "sim" }
+
 // Plan makes runs of all collectives as smoke's flags say, and checks everything that can be
 // checked beforehand. With a nil Examiner the machine is not looked at. kernelFiles are paths of kernel files, each of
 // which is run as well.

@@ -7,10 +7,27 @@ import (
 	"gpurun/cudart/sim/exec"
 )
 
-// behaviour is the order of strong accesses to each word. Reads between two writes have no order.
+// behaviour is the order of strong accesses to each word. Reads between two writes have no order, and a poll counts
+// once however often it reads.
 type behaviour struct {
-	words map[uint64]*wordOrder
-	last  map[*race.Thread]*lastAccess
+	pages map[pageKey]*orderPage
+	last  *orderPage // that was looked up last, or nil
+	key   pageKey    // of last
+}
+
+// pageKey names the page of words of an address, which is the same for no other word of the run.
+type pageKey struct {
+	shared *race.Memory // of shared memory, whose addresses are the same in all blocks; or nil
+	number uint64       // of its wordsOfPage words
+}
+
+// wordsOfPage words of four bytes are a page.
+const wordsOfPage = 64
+
+// orderPage is the order of accesses to the words of a page.
+type orderPage struct {
+	name  digest // the same in all schedules
+	words [wordsOfPage]wordOrder
 }
 
 // wordOrder is a digest of the accesses to a word up to its last write, and the reads since then.
@@ -19,42 +36,30 @@ type wordOrder struct {
 	reads []uint64
 }
 
-// lastAccess is where a thread has accessed a word last, and how often it has gone on to another access. So a poll
-// counts once however often it reads.
-type lastAccess struct {
-	site  exec.Site
-	word  uint64
-	count uint64
+func newBehaviour() behaviour { return behaviour{pages: map[pageKey]*orderPage{}} }
+
+// page finds a page, or makes it with the name that a function gives.
+func (b *behaviour) page(key pageKey, name func() digest) *orderPage {
+	if b.last != nil && b.key == key {
+		return b.last
+	}
+	p := b.pages[key]
+	if p == nil {
+		p = &orderPage{name: name()}
+		b.pages[key] = p
+	}
+	b.last, b.key = p, key
+	return p
 }
 
-func newBehaviour() behaviour {
-	return behaviour{map[uint64]*wordOrder{}, map[*race.Thread]*lastAccess{}}
-}
-
-// access notes a strong access of a thread with a name to a word.
-func (b *behaviour) access(t *race.Thread, name uint64, site exec.Site, word uint64, writes bool) {
-	l := b.last[t]
-	if l == nil {
-		l = &lastAccess{}
-		b.last[t] = l
-	}
-	if writes || l.site != site || l.word != word {
-		l.site, l.word = site, word
-		l.count++
-	}
-	by := digest(name)
-	by.mix(l.count)
-	w := b.words[word]
-	if w == nil {
-		w = &wordOrder{}
-		b.words[word] = w
-	}
+// access notes a strong access by an instruction of a warp, which have a name together.
+func (w *wordOrder) access(by uint64, writes bool) {
 	switch {
 	case writes:
-		w.order.mix(w.readers(), uint64(by))
+		w.order.mix(w.readers(), by)
 		w.reads = w.reads[:0]
-	case !slices.Contains(w.reads, uint64(by)):
-		w.reads = append(w.reads, uint64(by))
+	case !slices.Contains(w.reads, by):
+		w.reads = append(w.reads, by)
 	}
 }
 
@@ -68,29 +73,45 @@ func (w *wordOrder) readers() (sum uint64) {
 
 // digest is the same for the same order of accesses to each word.
 func (b *behaviour) digest() (sum uint64) {
-	for word, w := range b.words { // the order does not matter to a sum
-		d := digest(word)
-		d.mix(uint64(w.order), w.readers())
-		sum += uint64(d)
+	for _, p := range b.pages { // the order does not matter to a sum
+		for i := range p.words {
+			if w := &p.words[i]; w.order != 0 || len(w.reads) > 0 {
+				d := p.name
+				d.mix(uint64(i), uint64(w.order), w.readers())
+				sum += uint64(d)
+			}
+		}
 	}
 	return sum
 }
 
 // behave notes the words of a strong access.
-func (o *observer) behave(t *race.Thread, at exec.Place, a *exec.ObservedAccess) {
+func (o *observer) behave(at exec.Place, a *exec.ObservedAccess) {
 	id := o.id
 	id.block, id.warp = at.Block, at.Warp
-	name := id.hash(0)
+	by := digest(id.hash(0))
+	by.mix(uint64(at.Site.Number()))
 	for lane, addr := range a.Addresses {
 		if a.Lanes>>lane&1 == 0 {
 			continue
 		}
-		var word digest
-		if r := o.run.memory.find(addr); r != nil && !exec.IsShared(addr) {
-			word.mix(1, uint64(r.rank), uint64(r.ofRank), addr-r.base)
-		} else {
-			word.mix(o.id.hash(1), uint64(at.Block), addr)
+		page := pageKey{number: addr / (4 * wordsOfPage)}
+		if exec.IsShared(addr) {
+			page.shared = o.sharedAt(at, addr)
 		}
-		o.run.behaviour.access(t, name, at.Site, uint64(word), a.Kind != exec.Reads)
+		p := o.run.behaviour.page(page, func() digest { return o.pageName(page, addr) })
+		p.words[addr/4%wordsOfPage].access(uint64(by), a.Kind != exec.Reads)
 	}
+}
+
+// pageName is the same for a page in all schedules.
+func (o *observer) pageName(key pageKey, addr uint64) (name digest) {
+	if key.shared != nil {
+		name.mix(o.id.hash(1), uint64(key.shared.Name.(sharedMemory).block), key.number)
+	} else if r := o.run.memory.find(addr); r != nil {
+		name.mix(1, uint64(r.rank), uint64(r.ofRank), key.number-r.base/(4*wordsOfPage))
+	} else {
+		name.mix(o.id.hash(2), key.number)
+	}
+	return name
 }

@@ -168,7 +168,7 @@ func (o *observer) checkBounds(at exec.Place, a *exec.ObservedAccess) {
 func (o *observer) checkRange(t *race.Thread, site exec.Site, kind race.Kind, r exec.ObservedRange) {
 	if cause, ok := o.run.memory.within(r.Address, r.Bytes, kind == race.Read); !ok {
 		side := access(race.Side{Thread: t.Name, Op: &race.Operation{Kind: kind, Site: site}})
-		o.run.noteBounds(cause, side, 0, r.Address, r.Bytes)
+		o.run.noteBounds(cause, side, r.Lane, r.Address, r.Bytes)
 	}
 }
 

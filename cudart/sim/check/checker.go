@@ -18,13 +18,20 @@ type Config struct {
 	Major, Minor int
 	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is 4,194,304.
 	Steps int
-	// Resident is how many blocks of a grid run at once; 0 is exec.MaxResident. The others begin when blocks end.
+	// Resident is how many blocks of a grid run at once; 0 is as many as the device holds. The others begin when blocks
+	// end.
 	Resident int
+	// GridsScale says that kernels have so many blocks for each of SMs multiprocessors. A device then holds as many
+	// blocks as SMs multiprocessors do, and otherwise as many as the largest GPU of its compute capability.
+	GridsScale bool
 	// Model is by which accesses are judged; the zero value is ModelHardware.
 	Model Model
 	// Processes gives memory the life that it has where each rank is a process: an allocation begins with undefined
 	// contents, which it is a mistake to read, and ends with the task of its rank.
 	Processes bool
+	// Expire lets waits with a deadline expire: while all poll, time advances, and it is no deadlock as long as a deadline
+	// may be in sight. So code behind time-outs is judged. Otherwise the first such wait is a finding and ends the run.
+	Expire bool
 	// Programs are kernels that checkers share; nil: the checker has its own.
 	Programs *Programs
 

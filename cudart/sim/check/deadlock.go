@@ -78,7 +78,7 @@ func (r *run) isStuck() bool {
 // isDeadlock reports whether a run in which nothing has gone on for a while never goes on, but for time-outs.
 func (r *run) isDeadlock() bool {
 	const often = 16 // rounds between two looks
-	return r.idle.progress == r.progress && r.idle.rounds%often == often-1 && r.isStuck()
+	return !r.checker.cfg.Expire && r.idle.progress == r.progress && r.idle.rounds%often == often-1 && r.isStuck()
 }
 
 // deadlock notes why nothing can go on, and returns it as an error.

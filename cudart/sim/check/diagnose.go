@@ -40,6 +40,11 @@ func (c *Checker) diagnoseAll(e Exploration, all *Explored, task func(*Rank) err
 	}
 }
 
+// Diagnose adds to the races of a schedule that nothing orders what would order them: see Exploration.Diagnose.
+func (c *Checker) Diagnose(e *Explored, task func(*Rank) error) {
+	c.diagnoseAll(Exploration{Diagnose: true}, e, task)
+}
+
 func (f *Finding) isUnordered() bool {
 	return f.Kind == Race && f.Cause == race.NoOrder.String() && f.Flag == nil && f.Advice == ""
 }

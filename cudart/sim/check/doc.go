@@ -17,7 +17,8 @@
 //	stream, command    queues of work: copies and fills
 //	event, value       marks of streams; WriteValue and WaitValue
 //	capture, graph     recorded work, and its replays
-//	launch, grids      kernels, and those that run at once by programmatic dependent launch
+//	launch, grids, blocks, kernels  kernels, and those that run at once by programmatic dependent launch
+//	occupancy          how many blocks of a grid are resident
 //	tensormap, multicast  maps for tensor copies, and addresses that stand for the memory of all ranks
 //	retired            places of warps that have ended, in the clocks
 //	observer*, prior   what the warps of a grid do, told to package race
@@ -26,7 +27,7 @@
 //	uninitialized      reads of what nobody wrote
 //	notes              findings about single accesses
 //	deadlock, poll     when nothing can go on
-//	waitgraph*         who waits for whom then, and why
+//	waitgraph*, mbarrier_wait  who waits for whom then, and why
 //	divergence         barriers that are never complete
 //	signal*            words by which threads signal: stale flags and lost signals
 //	doer               warps and launches, as these analyses name them
@@ -75,14 +76,16 @@
 // # Clocks
 //
 // Each warp, each stream and each host is a thread of package race, whose documentation describes the clocks.
-// The clock that kernels read advances by a fixed amount each step. While every warp polls it stands still, until that
-// is a deadlock or has lasted long. So a wait with a deadline ends in the finding, and not by its deadline.
+// The clock that kernels read advances by a fixed amount each step and each reading. While every warp polls and none
+// reads it, it stands still, until that is a deadlock or has lasted long. So a wait with a deadline ends in the
+// finding, and not by its deadline.
 //
 // # Limits
 //
 // An instruction that is not modeled is executed and listed in [Report.Incomplete]: those on tensor maps in memory, and
 // discard. Calls that are not modeled fail with cudart.ErrNotSupported and are listed as well: kernels that call
-// malloc. A run that needs more steps than its budget, or of which a task fails, is incomplete, too.
+// malloc, because the heap of package exec tells no observer when memory there begins and ends. A run that needs more
+// steps than its budget, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //

@@ -25,6 +25,9 @@ type Exploration struct {
 	// Stable ends the exploration when something was found and so many schedules in a row have found nothing more; 0
 	// is never.
 	Stable int
+	// Settled ends the exploration when nothing was found and so many schedules in a row have shown no two instructions of
+	// two launches in a new order; 0 is never. As many as there are strategies give each of them a try.
+	Settled int
 	// ShrinkRuns is the most runs that shrink the schedules of findings, of all together; 0 leaves schedules as they are.
 	ShrinkRuns int
 	// Diagnose runs a schedule of each race that nothing orders once more, to say what would order it.
@@ -42,8 +45,10 @@ type Explored struct {
 	Err    error
 	Failed *Schedule
 	Coverage
-	// Steps and WarpInstructions are the sums over all schedules.
+	// Steps, WarpInstructions and Blocks are the sums over all schedules.
 	Steps, WarpInstructions uint64
+	Blocks                  Blocks
+	Kernels                 []KernelUse
 }
 
 // Clean reports whether all schedules have checked everything, and found nothing.
@@ -69,6 +74,8 @@ type Coverage struct {
 	Planned   int // the most that will run
 	// Complete says that the strategy Exhaustive has run every schedule that differs in the order of strong accesses.
 	Complete bool
+	// Settled says that it has ended early, by Exploration.Settled.
+	Settled bool
 	// Behaviours counts the different orders of strong accesses to the same words.
 	Behaviours int
 	// New tells of the last schedules, the first one first, whether the behaviour was new.
@@ -114,7 +121,8 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 		for next, ok := waiting[all.Schedules]; ok && !enough.Load(); next, ok = waiting[all.Schedules] {
 			delete(waiting, next.number)
 			all.add(next)
-			enough.Store(all.isStable(e.Stable))
+			all.Settled = all.isSettled(e.Settled) && all.Schedules < e.Schedules
+			enough.Store(all.isStable(e.Stable) || all.Settled)
 		}
 	}
 	c.shrinkAll(e, &all.Explored, task)

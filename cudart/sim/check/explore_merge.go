@@ -13,12 +13,17 @@ type merge struct {
 	lastNew    int            // the number of the schedule that has found something new
 	behaviours map[uint64]bool
 	pairs      map[sitePair]bool
+	orders     map[uint64]bool
+	lastOrder  int // the number of the last schedule that has shown a new one
 	results    comparison
 	progress   func(Coverage)
 }
 
 func newMerge(e Exploration) *merge {
-	m := &merge{known: map[string]int{}, behaviours: map[uint64]bool{}, pairs: map[sitePair]bool{}, progress: e.Progress}
+	m := &merge{
+		known: map[string]int{}, behaviours: map[uint64]bool{}, pairs: map[sitePair]bool{}, orders: map[uint64]bool{},
+		progress: e.Progress,
+	}
 	m.Planned = e.Schedules
 	return m
 }
@@ -34,6 +39,10 @@ func (m *merge) add(r result) {
 	m.Schedules++
 	m.Steps += uint64(r.report.Steps)
 	m.WarpInstructions += r.report.WarpInstructions
+	m.Blocks.Begun, m.Blocks.Ended = m.Blocks.Begun+r.report.Blocks.Begun, m.Blocks.Ended+r.report.Blocks.Ended
+	for _, k := range r.report.Kernels {
+		m.Kernels = useKernel(m.Kernels, k.Module, k.Entry, k.Launches)
+	}
 	m.New = append(m.New, !m.behaviours[r.report.Behaviour])
 	m.behaviours[r.report.Behaviour] = true
 	m.Behaviours = len(m.behaviours)
@@ -50,6 +59,7 @@ func (m *merge) add(r result) {
 		m.find(f, "", r.report.Schedule)
 	}
 	m.addPairs(r.report.pairs)
+	m.addOrders(r.report.orders)
 	if m.progress != nil {
 		m.progress(m.Coverage)
 	}
@@ -65,6 +75,11 @@ func (m *merge) addFindings(r *Report) {
 func (m *merge) isStable(schedules int) bool {
 	mistake := func(f Found) bool { return !f.Note }
 	return schedules > 0 && slices.ContainsFunc(m.Findings, mistake) && m.Schedules-m.lastNew >= schedules
+}
+
+// isSettled reports whether nothing was found, and nothing in a new order by so many schedules.
+func (m *merge) isSettled(schedules int) bool {
+	return schedules > 0 && len(m.Findings)+len(m.Incomplete) == 0 && m.Err == nil && m.Schedules-m.lastOrder >= schedules
 }
 
 // find adds a finding, or counts it if an earlier schedule had it. Another one of the schedule may be why it is there.

@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"hash/fnv"
+	"io"
 
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
@@ -10,8 +12,8 @@ import (
 // sitePair is two instructions, or commands, that accessed the same bytes in this order.
 type sitePair struct{ first, second string }
 
-// pairs are those of the run, each at least once, in no order.
-func (r *run) pairs() []sitePair {
+// pairs are those of the run, each at least once, in no order, and what tells them apart by their launches.
+func (r *run) pairs() ([]sitePair, map[uint64]bool) {
 	names := map[*race.Operation]string{}
 	name := func(op *race.Operation) string {
 		if names[op] == "" {
@@ -20,8 +22,23 @@ func (r *run) pairs() []sitePair {
 		return names[op]
 	}
 	var all []sitePair
-	r.detector.Pairs(func(p race.Pair) { all = append(all, sitePair{name(p.First), name(p.Second)}) })
-	return all
+	orders := map[uint64]bool{}
+	r.detector.Pairs(func(p race.Pair) {
+		pair := sitePair{name(p.First), name(p.Second)}
+		all = append(all, pair)
+		orders[r.order(p, pair)] = true
+	})
+	return all, orders
+}
+
+// order is the same for the same two instructions of the same launches in the same order, in all schedules.
+func (r *run) order(p race.Pair, pair sitePair) uint64 {
+	h := fnv.New64a()
+	io.WriteString(h, pair.first)
+	io.WriteString(h, pair.second)
+	d := digest(h.Sum64())
+	d.mix(r.owners[p.First].hash(1), r.owners[p.Second].hash(2))
+	return uint64(d)
 }
 
 func siteName(site race.Site) string {
@@ -47,6 +64,15 @@ func (m *merge) addPairs(pairs []sitePair) {
 			m.BothOrders++
 		default:
 			m.Pairs++
+		}
+	}
+}
+
+// addOrders notes which schedule was the last one to show two instructions of two launches in a new order.
+func (m *merge) addOrders(orders map[uint64]bool) {
+	for o := range orders { // their order does not matter
+		if !m.orders[o] {
+			m.orders[o], m.lastOrder = true, m.Schedules
 		}
 	}
 }

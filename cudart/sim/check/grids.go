@@ -56,6 +56,7 @@ func (g *grids) start(c command) error {
 		return err
 	}
 	s.launches++
+	run.kernels = useKernel(run.kernels, c.launch.kernel.module.name, o.kernel, 1)
 	t := &kernelTask{
 		run: run, grid: grid, observer: o, waiting: map[int][]*actor{},
 		id: actorID{rank: s.device.rank.Number, stream: s.number + 1, launch: s.launches},

@@ -19,8 +19,10 @@ type kernelTask struct {
 	err      error
 }
 
-// forever is the most instructions of a turn that is to end by itself.
-const forever = 1 << 20
+const (
+	forever  = 1 << 20 // the most instructions of a turn that is to end by itself
+	longTurn = 1 << 12 // instructions that count as a step, so that a loop without an access soon ends with the budget
+)
 
 // finish ends a kernel whose warps have ended.
 func (t *kernelTask) finish() error {
@@ -52,9 +54,9 @@ func (t *kernelTask) wake(a *actor) {
 // turn is a turn of a warp, and returns how to record it.
 func (t *kernelTask) turn(a *actor, next choice) (most int) {
 	most = next.most
-	t.run.count(turnTime)
+	t.run.count(0) // its turn reads the clock
 	state, instructions, strong, err := a.warp.Turn(most, next.accesses)
-	t.run.steps += instructions / forever
+	t.run.steps += instructions / longTurn
 	t.run.strong += strong
 	if next.accesses >= 0 && state == exec.WarpRuns {
 		most = instructions
@@ -100,6 +102,9 @@ func (t *kernelTask) wakeBlocks() {
 
 // end is the end of the kernel, which the stream has to notice.
 func (t *kernelTask) end(err error) {
+	if !t.done {
+		t.run.blocks.add(t.grid)
+	}
 	t.done, t.err, t.awake, t.waiting = true, err, nil, nil
 	t.run.tasks = slices.DeleteFunc(t.run.tasks, func(other *kernelTask) bool { return other == t })
 	t.run.changed()

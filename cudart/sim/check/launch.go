@@ -57,7 +57,7 @@ func (l *launch) config() exec.Config {
 	cfg := exec.Config{
 		GridDim: l.shape.Grid(), BlockDim: l.shape.Block(), ClusterDim: l.shape.ClusterBlocks(),
 		SharedBytes: l.shape.SharedBytes, Cooperative: l.shape.Cooperative, Params: l.params,
-		SMs: l.device.info.SMs, Resident: run.checker.cfg.Resident, Memory: &run.memory, Clock: run,
+		SMs: l.device.info.SMs, Resident: l.resident(), Memory: &run.memory, Clock: run,
 		TensorCores: tensorcore.Of(l.device.info.Major), Observer: &observer{},
 	}
 	if image := l.kernel.module.image; image != nil {

@@ -50,6 +50,8 @@ func (m *module) Kernel(entry string) (cudart.Kernel, error) {
 	case k.UsesHeap():
 		return nil, m.device.refuse("malloc in kernel " + entry)
 	}
+	run := m.device.run
+	run.kernels = useKernel(run.kernels, m.name, entry, 0)
 	return &kernel{module: m, code: k}, nil
 }
 

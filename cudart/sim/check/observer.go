@@ -20,12 +20,15 @@ type observer struct {
 	lastNumber [2]int
 	order      []*race.Thread // the same, in the order in which they did something first
 	barriers   map[[2]int]*race.Barrier
-	shared     map[int]*race.Memory     // of blocks
+	shared     map[int]*race.Memory // of blocks
+	lastShared *race.Memory         // that was looked up last, or nil, of the block lastBlock
+	lastBlock  int
 	workspace  race.Memory              // of a cooperative grid
 	members    map[[2]int]*clusterBlock // of clusters of several blocks, by cluster and rank there
 	resident   map[int]*clusterBlock    // the same, by block
 	clusters   map[int]*clusterBarrier
 	sites      map[opKey]*race.Operation
+	lastOps    [64]knownOp // of sites that were looked up last, by their numbers
 	address    [32]uint64
 	id         actorID // of the launch
 	async      asynchronous
@@ -38,6 +41,12 @@ type observer struct {
 type opKey struct {
 	site exec.Site
 	op   race.Operation
+}
+
+// knownOp is an operation of a site, before it had the site, and after that.
+type knownOp struct {
+	opKey
+	known *race.Operation
 }
 
 func newObserver(s *stream, l *launch, number int, before *race.Moment) *observer {
@@ -86,13 +95,20 @@ func (o *observer) end() {
 
 // operation is the one of a site: all its executions share it.
 func (o *observer) operation(site exec.Site, op race.Operation) *race.Operation {
+	last := &o.lastOps[site.Number()%len(o.lastOps)]
+	if last.site == site && last.op == op {
+		return last.known
+	}
 	key := opKey{site, op}
 	known := o.sites[key]
 	if known == nil {
-		op.Site = site
-		known = &op
+		of := op
+		of.Site = site
+		known = &of
 		o.sites[key] = known
+		o.run.owners[known] = o.id
 	}
+	*last = knownOp{key, known}
 	return known
 }
 
@@ -119,7 +135,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 	}
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(a.Lanes), uint64(a.Kind))
 	if op.Scope != race.NoScope {
-		o.behave(t, at, a)
+		o.behave(at, a)
 	}
 	if o.run.explores != nil {
 		o.explore(at, a)
@@ -163,11 +179,15 @@ func (o *observer) memoryOf(at exec.Place, addr uint64) *race.Memory {
 
 // sharedOf is the shared memory of a block.
 func (o *observer) sharedOf(block int) *race.Memory {
+	if o.lastShared != nil && o.lastBlock == block {
+		return o.lastShared
+	}
 	m := o.shared[block]
 	if m == nil {
 		m = &race.Memory{Name: sharedMemory{o.rank, block}, Unwritten: o.run.uninitialized(sharedMemory{o.rank, block})}
 		o.shared[block] = m
 	}
+	o.lastShared, o.lastBlock = m, block
 	return m
 }
 

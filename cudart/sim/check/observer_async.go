@@ -176,6 +176,7 @@ func (o *observer) Mbarrier(at exec.Place, b exec.ObservedBarrier, do exec.Mbarr
 		*m = mbarrier{}
 	}
 	d.Access(t, o.sharedOf(b.Block), o.operation(at.Site, op), []uint64{b.Address}, 1)
+	o.watched.testMbarrier(o.run, at, b, do)
 	switch {
 	case do == exec.MbarrierArrives:
 		d.Arrive(&m.arrived, t)

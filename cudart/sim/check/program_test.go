@@ -21,8 +21,12 @@ type program struct {
 	threads  int                // 0 is 32
 	launches func(rank int) int // nil is 1 for all
 	resident int
-	seeds    int // 0 is 8
+	shared   int  // dynamic shared memory, in bytes
+	sms      int  // 0 is 8
+	scale    bool // Config.GridsScale
+	seeds    int  // 0 is 8
 	model    Model
+	expire   bool
 }
 
 const programHead = `
@@ -98,7 +102,7 @@ func (p program) rank(r *Rank) error {
 		params = binary.LittleEndian.AppendUint64(params, uint64(all[(r.Number+1)%r.World]))
 		params = binary.LittleEndian.AppendUint32(params, uint32(r.Number))
 		params = binary.LittleEndian.AppendUint32(params, uint32(n+1))
-		shape := cudart.Launch{Blocks: count(p.blocks, r.Number), Threads: p.threads}
+		shape := cudart.Launch{Blocks: count(p.blocks, r.Number), Threads: p.threads, SharedBytes: p.shared}
 		if err := s.Launch(k, shape, params); err != nil {
 			return err
 		}
@@ -115,7 +119,9 @@ func (p program) run(t *testing.T) map[string]Finding {
 	if p.threads == 0 {
 		p.threads = 32
 	}
-	c, err := New(Config{Ranks: p.ranks, Resident: p.resident, Model: p.model})
+	c, err := New(Config{
+		Ranks: p.ranks, Resident: p.resident, Model: p.model, SMs: p.sms, GridsScale: p.scale, Expire: p.expire,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,11 +14,14 @@ type Report struct {
 	// Behaviour is a digest of the order of strong accesses to each word.
 	Behaviour uint64
 	pairs     []sitePair
+	orders    map[uint64]bool // pairs with their launches: see run.pairs
 	// Schedule is how to run the very same again. Explore leaves it out where nothing was found.
 	Schedule *Schedule
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
 	Steps            int
 	WarpInstructions uint64
+	Blocks           Blocks
+	Kernels          []KernelUse
 	// Results are those of Rank.Result, by rank and name.
 	Results []Result
 }
@@ -76,8 +79,9 @@ type Actor struct {
 func (r *run) report() *Report {
 	report := &Report{
 		Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
-		Behaviour: r.behaviour.digest(), pairs: r.pairs(), Results: r.sortedResults(),
+		Behaviour: r.behaviour.digest(), Results: r.sortedResults(), Blocks: r.allBlocks(), Kernels: r.kernels,
 	}
+	report.pairs, report.orders = r.pairs()
 	for _, f := range r.detector.Findings() {
 		if !f.Hardware || r.checker.cfg.Model == ModelPTX {
 			report.Findings = append(report.Findings, r.finding(&f))

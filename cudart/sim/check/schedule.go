@@ -40,7 +40,10 @@ type run struct {
 	priors       map[int]int  // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
 	behaviour    behaviour
+	owners       map[*race.Operation]actorID // the launches of operations of kernels
 	instructions uint64
+	blocks       Blocks // of grids that have ended
+	kernels      []KernelUse
 	incomplete   []string
 
 	grids   []*watchedGrid // in the order in which they have begun
@@ -53,7 +56,7 @@ type run struct {
 
 const (
 	stepTime = 1000       // nanoseconds that a step of a host or a stream takes
-	turnTime = 50         // and a turn of a warp
+	turnTime = 50         // and a turn of a warp, or a reading of the clock
 	idleTime = 10_000_000 // and a round in which nothing but polling happens, after so many
 	patient  = 1 << 11    // of them
 	maxIdle  = 1 << 13    // rounds without progress after which nothing can go on
@@ -62,7 +65,7 @@ const (
 func newRun(c *Checker, s strategy) *run {
 	r := &run{
 		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
-		byID: map[actorID]*actor{}, priors: map[int]int{}, waitedPrior: map[int]bool{},
+		byID: map[actorID]*actor{}, owners: map[*race.Operation]actorID{}, priors: map[int]int{}, waitedPrior: map[int]bool{},
 	}
 	if c.cfg.diagnoses {
 		r.detector.Diagnose()
@@ -80,8 +83,12 @@ func newRun(c *Checker, s strategy) *run {
 	return r
 }
 
-// Nanoseconds implements exec.Clock.
-func (r *run) Nanoseconds() uint64 { return r.now }
+// Nanoseconds implements exec.Clock. Time passes by each reading, as a warp that waits for a moment may do so in a turn
+// without a limit. A turn of a warp begins with a reading.
+func (r *run) Nanoseconds() uint64 {
+	r.now += turnTime
+	return r.now
+}
 
 // schedule lets hosts, streams and warps take turns until all hosts have ended.
 func (r *run) schedule() error {
@@ -96,15 +103,19 @@ func (r *run) schedule() error {
 			r.isIncomplete("the run ended after %d steps, its budget", r.steps)
 			return errors.Join(fmt.Errorf("the ranks did not end within %d steps; allow more", r.steps), r.errors())
 		}
-		next := r.strategy.choose(r)
+		var next choice
+		stuck := r.livelocked()
+		if !stuck { // a choice that is not taken would be missing in a replay
+			next = r.strategy.choose(r)
+		}
 		switch {
 		case next.end != nil:
 			return next.end
-		case next.actor != nil && !r.livelocked():
+		case next.actor != nil:
 			if err := r.perform(next); err != nil {
 				return err
 			}
-		case next.actor == nil && r.allEnded() && len(r.tasks) == 0:
+		case !stuck && r.allEnded() && len(r.tasks) == 0:
 			return r.errors()
 		case r.isDeadlock() || !r.poll():
 			return errors.Join(r.deadlock(), r.errors())
@@ -182,7 +193,7 @@ func (r *run) poll() bool {
 	}
 	i.steps = r.steps
 	i.rounds++
-	if i.rounds > patient {
+	if i.rounds > patient || r.checker.cfg.Expire {
 		r.now += idleTime * uint64(1+i.rounds/64)
 	}
 	r.changes++ // for streams

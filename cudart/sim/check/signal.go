@@ -7,6 +7,7 @@ import (
 // signals follows the words of global memory by which threads signal one another: those that strong accesses touch.
 type signals struct {
 	pages  map[uint64]*signalPage // by the number of 256 bytes
+	chunks map[uint64]bool        // that have a page, by the number of 65,536 bytes
 	last   *signalPage            // the page that was looked up last, which may be nil, with its number
 	number uint64
 	// writers are the instructions that have written to a named range of memory with strong writes, whichever rank's.
@@ -15,6 +16,11 @@ type signals struct {
 	lost    []lostSignal
 	// overwritten are the words in which a signal was overwritten, which a wait may need.
 	overwritten []*signalWord
+
+	silent silence
+	words  slab[signalWord]
+	writes slab[signal]
+	reads  slab[reader]
 }
 
 // signalPage has the words of a page, by their first four bytes.
@@ -28,6 +34,9 @@ type signalWord struct {
 	readers []*reader
 	passes  []stalePass // that wait for the write that they should have waited for
 	lost    *lostSignal // that no reader has gone without, so far; or nil
+
+	fewWriters [1]*signal // of writers and readers, as a rule
+	fewReaders [2]*reader
 }
 
 // signal is a write to a word.
@@ -62,10 +71,11 @@ func (s *signals) page(addr uint64, create bool) *signalPage {
 	p := s.pages[number]
 	if p == nil && create {
 		if s.pages == nil {
-			s.pages = map[uint64]*signalPage{}
+			s.pages, s.chunks = map[uint64]*signalPage{}, map[uint64]bool{}
 		}
 		p = &signalPage{}
 		s.pages[number] = p
+		s.chunks[number>>8], s.silent = true, silence{}
 	}
 	s.last, s.number = p, number
 	return p
@@ -79,7 +89,8 @@ func (s *signals) word(addr uint64, create bool) *signalWord {
 	}
 	w := p[addr>>2&63]
 	if w == nil && create {
-		w = &signalWord{addr: addr}
+		w = s.words.next()
+		w.addr, w.writers, w.readers = addr, w.fewWriters[:0], w.fewReaders[:0]
 		p[addr>>2&63] = w
 	}
 	return w
@@ -91,7 +102,6 @@ func (s *signals) access(r *run, d *doer, at exec.Place, a *exec.ObservedAccess)
 	if !strong && !s.some(a) {
 		return
 	}
-	var by *signal // of all lanes that write the same value
 	for lane, base := range a.Addresses {
 		if a.Lanes>>lane&1 == 0 || exec.IsShared(base) {
 			continue
@@ -107,11 +117,9 @@ func (s *signals) access(r *run, d *doer, at exec.Place, a *exec.ObservedAccess)
 			}
 			if a.Kind != exec.Reads {
 				value := wordOf(r.holds(d.grid, d.Block, addr, min(a.Bytes, 8)))
-				if by == nil || by.value != value || by.seen {
-					by = &signal{by: d, site: at.Site, strong: strong, value: value, bytes: a.Bytes}
-				}
-				written := *by
-				s.write(r, w, &written, a.Kind)
+				written := s.writes.next()
+				*written = signal{by: d, site: at.Site, strong: strong, value: value, bytes: a.Bytes}
+				s.write(r, w, written, a.Kind)
 			}
 		}
 	}
@@ -122,7 +130,13 @@ func (s *signals) some(a *exec.ObservedAccess) bool {
 	const most = 8 // pages that are looked at
 	low, high := spread(a)
 	first, last := low>>8, (high+a.Bytes*uint64(a.Elements)-1)>>8
-	if last-first >= most {
+	switch chunk := first >> 8; {
+	case chunk == last>>8 && s.silent.has(chunk):
+		return false
+	case chunk == last>>8 && !s.chunks[chunk]:
+		s.silent.add(chunk)
+		return false
+	case last-first >= most:
 		return true
 	}
 	for n := first; n <= last; n++ {
@@ -197,7 +211,7 @@ func (s *signals) read(w *signalWord, d *doer, at exec.Place, lane, element int,
 	if !strong {
 		return
 	}
-	e := w.reader(d, at.Site)
+	e := s.reader(w, d, at.Site)
 	before := *e
 	e.by, e.signal, e.known = d, by, false
 	if by == nil || by.by.sameBlock(d) {
@@ -210,13 +224,14 @@ func (s *signals) read(w *signalWord, d *doer, at exec.Place, lane, element int,
 }
 
 // reader finds the entry of an instruction of a warp, in whatever launch.
-func (w *signalWord) reader(d *doer, site exec.Site) *reader {
+func (s *signals) reader(w *signalWord, d *doer, site exec.Site) *reader {
 	for _, e := range w.readers {
 		if e.site == site && e.by.Actor == d.Actor {
 			return e
 		}
 	}
-	e := &reader{by: d, site: site}
+	e := s.reads.next()
+	e.by, e.site = d, site
 	w.readers = append(w.readers, e)
 	return e
 }

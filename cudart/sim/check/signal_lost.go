@@ -87,11 +87,10 @@ func (d *doer) waitsFor(r *run, site exec.Site, addr uint64) bool {
 }
 
 func (s *signals) addLost(l lostSignal) {
-	for i := range s.lost {
-		if old := &s.lost[i]; old.lost.site == l.lost.site && old.by.site == l.by.site {
-			old.count++
-			return
-		}
+	same := func(o lostSignal) bool { return o.lost.site == l.lost.site && o.by.site == l.by.site }
+	if i := slices.IndexFunc(s.lost, same); i >= 0 {
+		s.lost[i].count++
+		return
 	}
 	s.lost = append(s.lost, l)
 }

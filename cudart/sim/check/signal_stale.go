@@ -1,5 +1,7 @@
 package check
 
+import "slices"
+
 // StaleFlag: a wait was fulfilled by a write of an earlier launch than the one that its writer makes now.
 //
 // A flag that is set once, and a counter of which a reader may be some steps ahead, are read by several launches as
@@ -53,11 +55,10 @@ func (s *signals) isAwaited(w *signalWord, by *signal) {
 }
 
 func (s *signals) addStale(p stalePass) {
-	for i := range s.stale {
-		if old := &s.stale[i]; old.reader.site == p.reader.site && old.signal.site == p.signal.site {
-			old.count++
-			return
-		}
+	same := func(o stalePass) bool { return o.reader.site == p.reader.site && o.signal.site == p.signal.site }
+	if i := slices.IndexFunc(s.stale, same); i >= 0 {
+		s.stale[i].count++
+		return
 	}
 	s.stale = append(s.stale, p)
 }

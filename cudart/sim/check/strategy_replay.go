@@ -35,11 +35,15 @@ type replay struct {
 func (s *replay) choose(r *run) choice {
 	for s.next < len(s.turns) {
 		turn := s.turns[s.next]
-		s.next++
 		if a := r.byID[turn.actor]; a != nil && r.canGoOn(a) {
+			s.next++
 			s.running = a
 			return choice{actor: a, most: turn.most, accesses: -1}
 		}
+		if r.lowest() == nil { // it may be possible when all have polled
+			return choice{}
+		}
+		s.next++
 	}
 	return s.steady.choose(r)
 }

@@ -66,3 +66,15 @@ func TestFailedCompareAndSwapChangesNothing(t *testing.T) {
 		t.Errorf("%d steps, findings %v, incomplete %q, error %v", e.Steps, e.Findings, e.Incomplete, e.Err)
 	}
 }
+
+// Time passes for a warp that waits for a moment in a turn without a limit.
+func TestTimePassesWithinATurn(t *testing.T) {
+	const stay = `.reg .b64 %t, %t0; mov.u64 %t0, %globaltimer; again: mov.u64 %t, %globaltimer; sub.u64 %t, %t, %t0;
+		setp.lt.u64 %p, %t, 20000; @%p bra again;` + storeX
+	for _, s := range DefaultStrategies {
+		e := explore(t, Exploration{Strategies: []Strategy{s}, Schedules: 2}, stay, loadX)
+		if !e.Clean() || e.WarpInstructions > 1<<13 {
+			t.Errorf("%s: %d instructions, findings %v, error %v", s, e.WarpInstructions, e.Findings, e.Err)
+		}
+	}
+}

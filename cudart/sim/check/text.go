@@ -84,14 +84,7 @@ func (f Finding) Headline() string {
 // rows are the sides, in columns.
 func (f Finding) rows() (rows [][]string) {
 	for i := len(f.Sides) - 1; i >= 0; i-- {
-		verb := f.Sides[i].Kind.String()
-		switch {
-		case f.Kind != Race:
-			verb = ""
-		case i < len(f.Sides)-1:
-			verb = past[f.Sides[i].Kind]
-		}
-		rows = append(rows, f.Sides[i].columns(verb))
+		rows = append(rows, f.Sides[i].columns(f.verb(i)))
 	}
 	return rows
 }
@@ -113,8 +106,6 @@ func (f Finding) Reasons() (lines []string) {
 	}
 	return lines
 }
-
-var past = map[race.Kind]string{race.Read: "read", race.Write: "wrote", race.Update: "updated", race.Fence: "fenced"}
 
 // relation names a race by what happened last.
 func relation(first, second race.Kind) string {

@@ -122,6 +122,9 @@ func (g *waitGraph) word(d *doer, at Wait, p *pollRead, lane int, addr uint64) W
 	}
 	word := addr + uint64(element)*size
 	at.Access, at.site, at.addr, at.shared = sideOf(d, p.at.Site, race.Read), p.at.Site, addr, exec.IsShared(addr)
+	if at.isMbarrier() {
+		return g.mbarrier(d, at)
+	}
 	at.For = g.run.whereSeen(d, word)
 	value := wordOf(g.run.holds(d.grid, d.Block, word, min(size, 8)))
 	at.Value, at.Test = valueText(value), p.at.TestText(lane, element)
@@ -165,7 +168,8 @@ func (g *waitGraph) endersOf(w *Wait) []int {
 		}
 	case w.shared, w.state == exec.ForGroup:
 		may = func(o *Wait) bool {
-			return o.launch == w.launch && o.Block == w.Block && (o.Warp != w.Warp || o.lanes != w.lanes)
+			same := w.isMbarrier() && o.addr == w.addr
+			return o.launch == w.launch && o.Block == w.Block && (o.Warp != w.Warp || o.lanes != w.lanes) && !same
 		}
 	case w.addr != 0:
 		may = g.writersOf(w)

@@ -9,7 +9,9 @@ import (
 // finding tells why nothing can go on, by the first of the causes that holds.
 func (g *waitGraph) finding() Finding {
 	f := Finding{Kind: Deadlock, Count: 1, Waits: g.waits}
-	for _, why := range []func(*Finding) bool{g.divergence, g.grids, g.resident, g.notLaunched, g.nobody, g.cycle} {
+	for _, why := range []func(*Finding) bool{
+		g.divergence, g.grids, g.resident, g.notLaunched, g.phase, g.nobody, g.cycle,
+	} {
 		if why(&f) {
 			return f
 		}

@@ -21,6 +21,12 @@ func readMbarrier(p unsafe.Pointer) mbarrier {
 	return mbarrier{phase: w >> 63, pending: w & mbarrierLimit, count: w >> 20 & mbarrierLimit, bytes: int64(w<<1) >> 41}
 }
 
+// MbarrierState describes what 64 bits of an mbarrier lack until the phase under way is complete.
+func MbarrierState(word uint64) (phase, arrivals uint64, bytes int64) {
+	m := readMbarrier(unsafe.Pointer(&word))
+	return m.phase, m.pending, m.bytes
+}
+
 // write keeps the object at p, and begins the next phase if this one is
 // complete.
 func (m mbarrier) write(p unsafe.Pointer) {

@@ -107,6 +107,10 @@ type Grid struct {
 	chosen bool     // the caller chooses whose turn it is
 	sync   syncTurn // likewise
 	woken  []int    // likewise: blocks of which a barrier let warps go on
+	tested struct { // the load whose tests an observer has asked for last
+		pc    int32
+		tests *loadTests
+	}
 }
 
 // State is what a turn found.

@@ -44,6 +44,11 @@ func (g *Grid) TakeWoken() []int {
 // Ended reports whether all blocks have exited.
 func (g *Grid) Ended() bool { return len(g.blocks) == 0 && g.next == g.clusterCount }
 
+// Blocks is how many blocks the grid has, and Exited how many of them have exited.
+func (g *Grid) Blocks() (blocks, exited int) {
+	return g.clusterCount * g.clusterBlocks, g.next*g.clusterBlocks - len(g.blocks)
+}
+
 // Block is the number of the warp's block, and Index its own within that.
 func (t Warp) Block() int { return t.w.block.index }
 

@@ -22,8 +22,15 @@ func (s Site) TestedElements() uint32 {
 // Tested is a digest of the operands with which the code behind a load compares an element of a lane. It is the same
 // for two executions that wait for the same value. ok is false where that cannot be told before the code has run.
 func (p Place) Tested(lane, element int) (digest uint64, ok bool) {
-	t := p.Site.kernel.loadTests(p.Site.pc).elements[element&7]
-	if t.chain == nil || !t.settled || p.warp == nil {
+	if p.warp == nil {
+		return 0, false
+	}
+	last := &p.warp.grid.tested
+	if last.tests == nil || last.pc != p.Site.pc {
+		last.pc, last.tests = p.Site.pc, p.Site.kernel.loadTests(p.Site.pc)
+	}
+	t := &last.tests.elements[element&7]
+	if t.chain == nil || !t.settled {
 		return 0, false
 	}
 	for _, s := range t.chain {

@@ -37,6 +37,12 @@ func (l *linker) reservedShared() int64 {
 // sharedGranule is the unit in which a block gets its shared memory.
 const sharedGranule = 128
 
+// SharedBytes is how much shared memory a multiprocessor gives to a block with so much dynamic one: whole units, and what
+// CUDA reserves for itself in every block.
+func (k *Kernel) SharedBytes(dynamic int) int64 {
+	return align(int64(k.dynamic-k.reserved+dynamic), sharedGranule) + reservedBytes
+}
+
 // usedShared is the bytes that a block's variables and its dynamic shared memory take.
 func (g *Grid) usedShared() int64 {
 	return int64(g.kernel.dynamic - g.kernel.reserved + g.cfg.SharedBytes)

@@ -26,7 +26,7 @@ type Observer interface {
 // Place is where a warp is.
 type Place struct {
 	Block, Warp int
-	Lanes       uint32 // of a fence, those that execute it
+	Lanes       uint32 // of a fence or a test of an mbarrier, those that execute it
 	// Cluster is that of the block, and ClusterRank the block's number in it. Without clusters a block is one.
 	Cluster, ClusterRank int
 	Site                 Site
@@ -42,6 +42,9 @@ type Site struct {
 
 // Instruction describes where the instruction is.
 func (s Site) Instruction() cudart.Instruction { return s.kernel.instruction(s.pc) }
+
+// Number is the same for a site in all runs of a kernel, and differs from those of its other sites.
+func (s Site) Number() int { return int(s.pc) }
 
 // Text is the instruction as the PTX has it.
 func (s Site) Text() string { return s.kernel.code[s.pc].inst.Source() }

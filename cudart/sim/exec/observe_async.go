@@ -35,6 +35,7 @@ type ObservedCopy struct {
 type ObservedRange struct {
 	Address, Bytes uint64 // generic
 	Block          int    // of shared memory
+	Lane           int    // the first that accesses some of it
 }
 
 // ObservedBarrier is an mbarrier of a block.

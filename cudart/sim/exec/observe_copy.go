@@ -101,7 +101,7 @@ func (t *transfer) addRange(all []ObservedRange, addr, bytes uint64) []ObservedR
 	if bytes == 0 {
 		return all
 	}
-	return append(all, ObservedRange{addr, bytes, block})
+	return append(all, ObservedRange{addr, bytes, block, t.lane})
 }
 
 // copies are the copies whose end a transfer tells its mbarrier: itself, or those that an arrival waits for, of which

@@ -127,7 +127,7 @@ func (k *ObservedCopy) readTile(w *warp, descriptor uint64, mnMajor bool, from, 
 		if n := len(k.Reads); i > 0 && k.Reads[n-1].Address+k.Reads[n-1].Bytes == base+at {
 			k.Reads[n-1].Bytes += chunkBytes
 		} else {
-			k.Reads = append(k.Reads, ObservedRange{base + at, chunkBytes, w.block.index})
+			k.Reads = append(k.Reads, ObservedRange{base + at, chunkBytes, w.block.index, 0})
 		}
 	}
 }

@@ -84,8 +84,10 @@ func (c *compiler) observeTest(o *op) {
 		if err := test(w, o, mask); err != nil {
 			return err
 		}
+		at := w.site()
+		at.Lanes = mask
 		for _, r := range told {
-			w.grid.cfg.Observer.Mbarrier(w.site(), r.ObservedBarrier, r.do)
+			w.grid.cfg.Observer.Mbarrier(at, r.ObservedBarrier, r.do)
 		}
 		return nil
 	}

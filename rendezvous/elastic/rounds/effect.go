@@ -48,6 +48,15 @@ type GatherFailed struct {
 	Reason string
 }
 
+// Told is a message of another node of the round, or of the node itself. All nodes share Data.
+type Told struct {
+	To    NodeID
+	Round int
+	From  int // group rank
+	Name  string
+	Data  []byte
+}
+
 // Dismiss ends a node's part in the job.
 type Dismiss struct {
 	To  NodeID
@@ -60,4 +69,5 @@ func (Standby) effect()      {}
 func (Stop) effect()         {}
 func (Gathered) effect()     {}
 func (GatherFailed) effect() {}
+func (Told) effect()         {}
 func (Dismiss) effect()      {}

@@ -15,6 +15,7 @@ import (
 //	A joins [host=H] [rank=N] [workers=N] [role=R] [job=ID] [round=N]
 //	A confirms | A cannot reach it: REASON
 //	A gathers NAME DATA
+//	A tells RANK|all NAME DATA
 //	A fails with CODE: REASON
 //	A finishes | A leaves REASON | A is lost: REASON
 //	after D
@@ -89,6 +90,12 @@ func (s *story) input(line string) []Effect {
 		return s.state.Confirm(s.now, id, round, reason)
 	case "gathers":
 		return s.state.Contribute(s.now, id, round, words[2], []byte(words[3]))
+	case "tells":
+		to := ToAll
+		if words[2] != "all" {
+			to = transcript.Number(s.t, words[2])
+		}
+		return s.state.Tell(id, round, to, words[3], []byte(words[4]))
 	case "fails":
 		code := transcript.Number(s.t, strings.TrimSuffix(words[3], ":"))
 		return s.state.Fail(s.now, id, round, Failure{Reason: reason, ExitCode: code})
@@ -165,6 +172,8 @@ func describe(effect Effect) string {
 		return fmt.Sprintf("%c has %s: %s", e.To, e.Name, strings.Join(texts(e.Data), " "))
 	case GatherFailed:
 		return fmt.Sprintf("%c does not get %s: %s", e.To, e.Name, e.Reason)
+	case Told:
+		return fmt.Sprintf("%c hears %s of node %d: %s", e.To, e.Name, e.From, e.Data)
 	case Dismiss:
 		kinds := map[EndKind]string{
 			Finished: "finished", Left: "left", Failed: "failed", Closed: "closed",

@@ -87,7 +87,7 @@ func (x Ended_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Ended_Kind.Descriptor instead.
 func (Ended_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{16, 0}
+	return file_elastic_proto_rawDescGZIP(), []int{18, 0}
 }
 
 type AttendRequest struct {
@@ -101,6 +101,7 @@ type AttendRequest struct {
 	//	*AttendRequest_Finish
 	//	*AttendRequest_Leave
 	//	*AttendRequest_Heartbeat
+	//	*AttendRequest_Tell
 	What          isAttendRequest_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -206,6 +207,15 @@ func (x *AttendRequest) GetHeartbeat() *Heartbeat {
 	return nil
 }
 
+func (x *AttendRequest) GetTell() *Tell {
+	if x != nil {
+		if x, ok := x.What.(*AttendRequest_Tell); ok {
+			return x.Tell
+		}
+	}
+	return nil
+}
+
 type isAttendRequest_What interface {
 	isAttendRequest_What()
 }
@@ -238,6 +248,10 @@ type AttendRequest_Heartbeat struct {
 	Heartbeat *Heartbeat `protobuf:"bytes,7,opt,name=heartbeat,proto3,oneof"`
 }
 
+type AttendRequest_Tell struct {
+	Tell *Tell `protobuf:"bytes,8,opt,name=tell,proto3,oneof"`
+}
+
 func (*AttendRequest_Join) isAttendRequest_What() {}
 
 func (*AttendRequest_Confirm) isAttendRequest_What() {}
@@ -252,6 +266,8 @@ func (*AttendRequest_Leave) isAttendRequest_What() {}
 
 func (*AttendRequest_Heartbeat) isAttendRequest_What() {}
 
+func (*AttendRequest_Tell) isAttendRequest_What() {}
+
 type AttendResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to What:
@@ -264,6 +280,7 @@ type AttendResponse struct {
 	//	*AttendResponse_GatherFailed
 	//	*AttendResponse_Heartbeat
 	//	*AttendResponse_Ended
+	//	*AttendResponse_Told
 	What          isAttendResponse_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -378,6 +395,15 @@ func (x *AttendResponse) GetEnded() *Ended {
 	return nil
 }
 
+func (x *AttendResponse) GetTold() *Told {
+	if x != nil {
+		if x, ok := x.What.(*AttendResponse_Told); ok {
+			return x.Told
+		}
+	}
+	return nil
+}
+
 type isAttendResponse_What interface {
 	isAttendResponse_What()
 }
@@ -414,6 +440,10 @@ type AttendResponse_Ended struct {
 	Ended *Ended `protobuf:"bytes,8,opt,name=ended,proto3,oneof"`
 }
 
+type AttendResponse_Told struct {
+	Told *Told `protobuf:"bytes,9,opt,name=told,proto3,oneof"`
+}
+
 func (*AttendResponse_Standby) isAttendResponse_What() {}
 
 func (*AttendResponse_Assembled) isAttendResponse_What() {}
@@ -429,6 +459,8 @@ func (*AttendResponse_GatherFailed) isAttendResponse_What() {}
 func (*AttendResponse_Heartbeat) isAttendResponse_What() {}
 
 func (*AttendResponse_Ended) isAttendResponse_What() {}
+
+func (*AttendResponse_Told) isAttendResponse_What() {}
 
 // Terms are what all nodes of a job must agree on.
 type Terms struct {
@@ -730,6 +762,75 @@ func (x *Contribution) GetData() []byte {
 	return nil
 }
 
+// Tell is a message for another node of the round, by group rank, or for all.
+type Tell struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Round         int32                  `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
+	To            int32                  `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"` // -1: all, the sender included
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Data          []byte                 `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tell) Reset() {
+	*x = Tell{}
+	mi := &file_elastic_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tell) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tell) ProtoMessage() {}
+
+func (x *Tell) ProtoReflect() protoreflect.Message {
+	mi := &file_elastic_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tell.ProtoReflect.Descriptor instead.
+func (*Tell) Descriptor() ([]byte, []int) {
+	return file_elastic_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *Tell) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *Tell) GetTo() int32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+func (x *Tell) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Tell) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // Failure is how a node's workers failed.
 type Failure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -742,7 +843,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_elastic_proto_msgTypes[6]
+	mi := &file_elastic_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -754,7 +855,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[6]
+	mi := &file_elastic_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -767,7 +868,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{6}
+	return file_elastic_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Failure) GetRound() int32 {
@@ -801,7 +902,7 @@ type Finish struct {
 
 func (x *Finish) Reset() {
 	*x = Finish{}
-	mi := &file_elastic_proto_msgTypes[7]
+	mi := &file_elastic_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -813,7 +914,7 @@ func (x *Finish) String() string {
 func (*Finish) ProtoMessage() {}
 
 func (x *Finish) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[7]
+	mi := &file_elastic_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -826,7 +927,7 @@ func (x *Finish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Finish.ProtoReflect.Descriptor instead.
 func (*Finish) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{7}
+	return file_elastic_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Finish) GetRound() int32 {
@@ -845,7 +946,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_elastic_proto_msgTypes[8]
+	mi := &file_elastic_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -857,7 +958,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[8]
+	mi := &file_elastic_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -870,7 +971,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{8}
+	return file_elastic_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Leave) GetReason() string {
@@ -888,7 +989,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_elastic_proto_msgTypes[9]
+	mi := &file_elastic_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +1001,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[9]
+	mi := &file_elastic_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +1014,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{9}
+	return file_elastic_proto_rawDescGZIP(), []int{10}
 }
 
 // Standby: the group is full, the node waits as a spare.
@@ -925,7 +1026,7 @@ type Standby struct {
 
 func (x *Standby) Reset() {
 	*x = Standby{}
-	mi := &file_elastic_proto_msgTypes[10]
+	mi := &file_elastic_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -937,7 +1038,7 @@ func (x *Standby) String() string {
 func (*Standby) ProtoMessage() {}
 
 func (x *Standby) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[10]
+	mi := &file_elastic_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -950,7 +1051,7 @@ func (x *Standby) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Standby.ProtoReflect.Descriptor instead.
 func (*Standby) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{10}
+	return file_elastic_proto_rawDescGZIP(), []int{11}
 }
 
 // Assembled is a node's place in a round that has yet to begin.
@@ -971,7 +1072,7 @@ type Assembled struct {
 
 func (x *Assembled) Reset() {
 	*x = Assembled{}
-	mi := &file_elastic_proto_msgTypes[11]
+	mi := &file_elastic_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1084,7 @@ func (x *Assembled) String() string {
 func (*Assembled) ProtoMessage() {}
 
 func (x *Assembled) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[11]
+	mi := &file_elastic_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1097,7 @@ func (x *Assembled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assembled.ProtoReflect.Descriptor instead.
 func (*Assembled) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{11}
+	return file_elastic_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Assembled) GetRound() int32 {
@@ -1072,7 +1173,7 @@ type Begun struct {
 
 func (x *Begun) Reset() {
 	*x = Begun{}
-	mi := &file_elastic_proto_msgTypes[12]
+	mi := &file_elastic_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1084,7 +1185,7 @@ func (x *Begun) String() string {
 func (*Begun) ProtoMessage() {}
 
 func (x *Begun) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[12]
+	mi := &file_elastic_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1097,7 +1198,7 @@ func (x *Begun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Begun.ProtoReflect.Descriptor instead.
 func (*Begun) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{12}
+	return file_elastic_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Begun) GetRound() int32 {
@@ -1119,7 +1220,7 @@ type Stop struct {
 
 func (x *Stop) Reset() {
 	*x = Stop{}
-	mi := &file_elastic_proto_msgTypes[13]
+	mi := &file_elastic_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1131,7 +1232,7 @@ func (x *Stop) String() string {
 func (*Stop) ProtoMessage() {}
 
 func (x *Stop) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[13]
+	mi := &file_elastic_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1144,7 +1245,7 @@ func (x *Stop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stop.ProtoReflect.Descriptor instead.
 func (*Stop) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{13}
+	return file_elastic_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Stop) GetRound() int32 {
@@ -1182,7 +1283,7 @@ type Gathered struct {
 
 func (x *Gathered) Reset() {
 	*x = Gathered{}
-	mi := &file_elastic_proto_msgTypes[14]
+	mi := &file_elastic_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1194,7 +1295,7 @@ func (x *Gathered) String() string {
 func (*Gathered) ProtoMessage() {}
 
 func (x *Gathered) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[14]
+	mi := &file_elastic_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1207,7 +1308,7 @@ func (x *Gathered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gathered.ProtoReflect.Descriptor instead.
 func (*Gathered) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{14}
+	return file_elastic_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Gathered) GetRound() int32 {
@@ -1249,7 +1350,7 @@ type GatherFailed struct {
 
 func (x *GatherFailed) Reset() {
 	*x = GatherFailed{}
-	mi := &file_elastic_proto_msgTypes[15]
+	mi := &file_elastic_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1362,7 @@ func (x *GatherFailed) String() string {
 func (*GatherFailed) ProtoMessage() {}
 
 func (x *GatherFailed) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[15]
+	mi := &file_elastic_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1375,7 @@ func (x *GatherFailed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GatherFailed.ProtoReflect.Descriptor instead.
 func (*GatherFailed) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{15}
+	return file_elastic_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *GatherFailed) GetRound() int32 {
@@ -1298,6 +1399,75 @@ func (x *GatherFailed) GetReason() string {
 	return ""
 }
 
+// Told is what a node of the round tells this one.
+type Told struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Round         int32                  `protobuf:"varint,1,opt,name=round,proto3" json:"round,omitempty"`
+	From          int32                  `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"` // group rank
+	Name          string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	Data          []byte                 `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Told) Reset() {
+	*x = Told{}
+	mi := &file_elastic_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Told) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Told) ProtoMessage() {}
+
+func (x *Told) ProtoReflect() protoreflect.Message {
+	mi := &file_elastic_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Told.ProtoReflect.Descriptor instead.
+func (*Told) Descriptor() ([]byte, []int) {
+	return file_elastic_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Told) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *Told) GetFrom() int32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *Told) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Told) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 // Ended says how and why a node's part in the job ended.
 type Ended struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1310,7 +1480,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_elastic_proto_msgTypes[16]
+	mi := &file_elastic_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1322,7 +1492,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_elastic_proto_msgTypes[16]
+	mi := &file_elastic_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1335,7 +1505,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_elastic_proto_rawDescGZIP(), []int{16}
+	return file_elastic_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Ended) GetKind() Ended_Kind {
@@ -1363,7 +1533,7 @@ var File_elastic_proto protoreflect.FileDescriptor
 
 const file_elastic_proto_rawDesc = "" +
 	"\n" +
-	"\relastic.proto\x12\x1cgpurun.rendezvous.elastic.v1\"\xef\x03\n" +
+	"\relastic.proto\x12\x1cgpurun.rendezvous.elastic.v1\"\xa9\x04\n" +
 	"\rAttendRequest\x128\n" +
 	"\x04join\x18\x01 \x01(\v2\".gpurun.rendezvous.elastic.v1.JoinH\x00R\x04join\x12A\n" +
 	"\aconfirm\x18\x02 \x01(\v2%.gpurun.rendezvous.elastic.v1.ConfirmH\x00R\aconfirm\x12P\n" +
@@ -1371,8 +1541,9 @@ const file_elastic_proto_rawDesc = "" +
 	"\afailure\x18\x04 \x01(\v2%.gpurun.rendezvous.elastic.v1.FailureH\x00R\afailure\x12>\n" +
 	"\x06finish\x18\x05 \x01(\v2$.gpurun.rendezvous.elastic.v1.FinishH\x00R\x06finish\x12;\n" +
 	"\x05leave\x18\x06 \x01(\v2#.gpurun.rendezvous.elastic.v1.LeaveH\x00R\x05leave\x12G\n" +
-	"\theartbeat\x18\a \x01(\v2'.gpurun.rendezvous.elastic.v1.HeartbeatH\x00R\theartbeatB\x06\n" +
-	"\x04what\"\xba\x04\n" +
+	"\theartbeat\x18\a \x01(\v2'.gpurun.rendezvous.elastic.v1.HeartbeatH\x00R\theartbeat\x128\n" +
+	"\x04tell\x18\b \x01(\v2\".gpurun.rendezvous.elastic.v1.TellH\x00R\x04tellB\x06\n" +
+	"\x04what\"\xf4\x04\n" +
 	"\x0eAttendResponse\x12A\n" +
 	"\astandby\x18\x01 \x01(\v2%.gpurun.rendezvous.elastic.v1.StandbyH\x00R\astandby\x12G\n" +
 	"\tassembled\x18\x02 \x01(\v2'.gpurun.rendezvous.elastic.v1.AssembledH\x00R\tassembled\x12;\n" +
@@ -1381,7 +1552,8 @@ const file_elastic_proto_rawDesc = "" +
 	"\bgathered\x18\x05 \x01(\v2&.gpurun.rendezvous.elastic.v1.GatheredH\x00R\bgathered\x12Q\n" +
 	"\rgather_failed\x18\x06 \x01(\v2*.gpurun.rendezvous.elastic.v1.GatherFailedH\x00R\fgatherFailed\x12G\n" +
 	"\theartbeat\x18\a \x01(\v2'.gpurun.rendezvous.elastic.v1.HeartbeatH\x00R\theartbeat\x12;\n" +
-	"\x05ended\x18\b \x01(\v2#.gpurun.rendezvous.elastic.v1.EndedH\x00R\x05endedB\x06\n" +
+	"\x05ended\x18\b \x01(\v2#.gpurun.rendezvous.elastic.v1.EndedH\x00R\x05ended\x128\n" +
+	"\x04told\x18\t \x01(\v2\".gpurun.rendezvous.elastic.v1.ToldH\x00R\x04toldB\x06\n" +
 	"\x04what\"\x93\x01\n" +
 	"\x05Terms\x12\x15\n" +
 	"\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1b\n" +
@@ -1408,6 +1580,11 @@ const file_elastic_proto_rawDesc = "" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
 	"\x04data\x18\x03 \x01(\fR\x04data\"T\n" +
+	"\x04Tell\x12\x14\n" +
+	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\x05R\x02to\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
+	"\x04data\x18\x04 \x01(\fR\x04data\"T\n" +
 	"\aFailure\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1b\n" +
@@ -1445,7 +1622,12 @@ const file_elastic_proto_rawDesc = "" +
 	"\fGatherFailed\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xb7\x02\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"X\n" +
+	"\x04Told\x12\x14\n" +
+	"\x05round\x18\x01 \x01(\x05R\x05round\x12\x12\n" +
+	"\x04from\x18\x02 \x01(\x05R\x04from\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x12\n" +
+	"\x04data\x18\x04 \x01(\fR\x04data\"\xb7\x02\n" +
 	"\x05Ended\x12<\n" +
 	"\x04kind\x18\x01 \x01(\x0e2(.gpurun.rendezvous.elastic.v1.Ended.KindR\x04kind\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12?\n" +
@@ -1476,7 +1658,7 @@ func file_elastic_proto_rawDescGZIP() []byte {
 }
 
 var file_elastic_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_elastic_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_elastic_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_elastic_proto_goTypes = []any{
 	(Ended_Kind)(0),        // 0: gpurun.rendezvous.elastic.v1.Ended.Kind
 	(*AttendRequest)(nil),  // 1: gpurun.rendezvous.elastic.v1.AttendRequest
@@ -1485,44 +1667,48 @@ var file_elastic_proto_goTypes = []any{
 	(*Join)(nil),           // 4: gpurun.rendezvous.elastic.v1.Join
 	(*Confirm)(nil),        // 5: gpurun.rendezvous.elastic.v1.Confirm
 	(*Contribution)(nil),   // 6: gpurun.rendezvous.elastic.v1.Contribution
-	(*Failure)(nil),        // 7: gpurun.rendezvous.elastic.v1.Failure
-	(*Finish)(nil),         // 8: gpurun.rendezvous.elastic.v1.Finish
-	(*Leave)(nil),          // 9: gpurun.rendezvous.elastic.v1.Leave
-	(*Heartbeat)(nil),      // 10: gpurun.rendezvous.elastic.v1.Heartbeat
-	(*Standby)(nil),        // 11: gpurun.rendezvous.elastic.v1.Standby
-	(*Assembled)(nil),      // 12: gpurun.rendezvous.elastic.v1.Assembled
-	(*Begun)(nil),          // 13: gpurun.rendezvous.elastic.v1.Begun
-	(*Stop)(nil),           // 14: gpurun.rendezvous.elastic.v1.Stop
-	(*Gathered)(nil),       // 15: gpurun.rendezvous.elastic.v1.Gathered
-	(*GatherFailed)(nil),   // 16: gpurun.rendezvous.elastic.v1.GatherFailed
-	(*Ended)(nil),          // 17: gpurun.rendezvous.elastic.v1.Ended
+	(*Tell)(nil),           // 7: gpurun.rendezvous.elastic.v1.Tell
+	(*Failure)(nil),        // 8: gpurun.rendezvous.elastic.v1.Failure
+	(*Finish)(nil),         // 9: gpurun.rendezvous.elastic.v1.Finish
+	(*Leave)(nil),          // 10: gpurun.rendezvous.elastic.v1.Leave
+	(*Heartbeat)(nil),      // 11: gpurun.rendezvous.elastic.v1.Heartbeat
+	(*Standby)(nil),        // 12: gpurun.rendezvous.elastic.v1.Standby
+	(*Assembled)(nil),      // 13: gpurun.rendezvous.elastic.v1.Assembled
+	(*Begun)(nil),          // 14: gpurun.rendezvous.elastic.v1.Begun
+	(*Stop)(nil),           // 15: gpurun.rendezvous.elastic.v1.Stop
+	(*Gathered)(nil),       // 16: gpurun.rendezvous.elastic.v1.Gathered
+	(*GatherFailed)(nil),   // 17: gpurun.rendezvous.elastic.v1.GatherFailed
+	(*Told)(nil),           // 18: gpurun.rendezvous.elastic.v1.Told
+	(*Ended)(nil),          // 19: gpurun.rendezvous.elastic.v1.Ended
 }
 var file_elastic_proto_depIdxs = []int32{
 	4,  // 0: gpurun.rendezvous.elastic.v1.AttendRequest.join:type_name -> gpurun.rendezvous.elastic.v1.Join
 	5,  // 1: gpurun.rendezvous.elastic.v1.AttendRequest.confirm:type_name -> gpurun.rendezvous.elastic.v1.Confirm
 	6,  // 2: gpurun.rendezvous.elastic.v1.AttendRequest.contribution:type_name -> gpurun.rendezvous.elastic.v1.Contribution
-	7,  // 3: gpurun.rendezvous.elastic.v1.AttendRequest.failure:type_name -> gpurun.rendezvous.elastic.v1.Failure
-	8,  // 4: gpurun.rendezvous.elastic.v1.AttendRequest.finish:type_name -> gpurun.rendezvous.elastic.v1.Finish
-	9,  // 5: gpurun.rendezvous.elastic.v1.AttendRequest.leave:type_name -> gpurun.rendezvous.elastic.v1.Leave
-	10, // 6: gpurun.rendezvous.elastic.v1.AttendRequest.heartbeat:type_name -> gpurun.rendezvous.elastic.v1.Heartbeat
-	11, // 7: gpurun.rendezvous.elastic.v1.AttendResponse.standby:type_name -> gpurun.rendezvous.elastic.v1.Standby
-	12, // 8: gpurun.rendezvous.elastic.v1.AttendResponse.assembled:type_name -> gpurun.rendezvous.elastic.v1.Assembled
-	13, // 9: gpurun.rendezvous.elastic.v1.AttendResponse.begun:type_name -> gpurun.rendezvous.elastic.v1.Begun
-	14, // 10: gpurun.rendezvous.elastic.v1.AttendResponse.stop:type_name -> gpurun.rendezvous.elastic.v1.Stop
-	15, // 11: gpurun.rendezvous.elastic.v1.AttendResponse.gathered:type_name -> gpurun.rendezvous.elastic.v1.Gathered
-	16, // 12: gpurun.rendezvous.elastic.v1.AttendResponse.gather_failed:type_name -> gpurun.rendezvous.elastic.v1.GatherFailed
-	10, // 13: gpurun.rendezvous.elastic.v1.AttendResponse.heartbeat:type_name -> gpurun.rendezvous.elastic.v1.Heartbeat
-	17, // 14: gpurun.rendezvous.elastic.v1.AttendResponse.ended:type_name -> gpurun.rendezvous.elastic.v1.Ended
-	3,  // 15: gpurun.rendezvous.elastic.v1.Join.terms:type_name -> gpurun.rendezvous.elastic.v1.Terms
-	0,  // 16: gpurun.rendezvous.elastic.v1.Ended.kind:type_name -> gpurun.rendezvous.elastic.v1.Ended.Kind
-	7,  // 17: gpurun.rendezvous.elastic.v1.Ended.failure:type_name -> gpurun.rendezvous.elastic.v1.Failure
-	1,  // 18: gpurun.rendezvous.elastic.v1.Elastic.Attend:input_type -> gpurun.rendezvous.elastic.v1.AttendRequest
-	2,  // 19: gpurun.rendezvous.elastic.v1.Elastic.Attend:output_type -> gpurun.rendezvous.elastic.v1.AttendResponse
-	19, // [19:20] is the sub-list for method output_type
-	18, // [18:19] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	8,  // 3: gpurun.rendezvous.elastic.v1.AttendRequest.failure:type_name -> gpurun.rendezvous.elastic.v1.Failure
+	9,  // 4: gpurun.rendezvous.elastic.v1.AttendRequest.finish:type_name -> gpurun.rendezvous.elastic.v1.Finish
+	10, // 5: gpurun.rendezvous.elastic.v1.AttendRequest.leave:type_name -> gpurun.rendezvous.elastic.v1.Leave
+	11, // 6: gpurun.rendezvous.elastic.v1.AttendRequest.heartbeat:type_name -> gpurun.rendezvous.elastic.v1.Heartbeat
+	7,  // 7: gpurun.rendezvous.elastic.v1.AttendRequest.tell:type_name -> gpurun.rendezvous.elastic.v1.Tell
+	12, // 8: gpurun.rendezvous.elastic.v1.AttendResponse.standby:type_name -> gpurun.rendezvous.elastic.v1.Standby
+	13, // 9: gpurun.rendezvous.elastic.v1.AttendResponse.assembled:type_name -> gpurun.rendezvous.elastic.v1.Assembled
+	14, // 10: gpurun.rendezvous.elastic.v1.AttendResponse.begun:type_name -> gpurun.rendezvous.elastic.v1.Begun
+	15, // 11: gpurun.rendezvous.elastic.v1.AttendResponse.stop:type_name -> gpurun.rendezvous.elastic.v1.Stop
+	16, // 12: gpurun.rendezvous.elastic.v1.AttendResponse.gathered:type_name -> gpurun.rendezvous.elastic.v1.Gathered
+	17, // 13: gpurun.rendezvous.elastic.v1.AttendResponse.gather_failed:type_name -> gpurun.rendezvous.elastic.v1.GatherFailed
+	11, // 14: gpurun.rendezvous.elastic.v1.AttendResponse.heartbeat:type_name -> gpurun.rendezvous.elastic.v1.Heartbeat
+	19, // 15: gpurun.rendezvous.elastic.v1.AttendResponse.ended:type_name -> gpurun.rendezvous.elastic.v1.Ended
+	18, // 16: gpurun.rendezvous.elastic.v1.AttendResponse.told:type_name -> gpurun.rendezvous.elastic.v1.Told
+	3,  // 17: gpurun.rendezvous.elastic.v1.Join.terms:type_name -> gpurun.rendezvous.elastic.v1.Terms
+	0,  // 18: gpurun.rendezvous.elastic.v1.Ended.kind:type_name -> gpurun.rendezvous.elastic.v1.Ended.Kind
+	8,  // 19: gpurun.rendezvous.elastic.v1.Ended.failure:type_name -> gpurun.rendezvous.elastic.v1.Failure
+	1,  // 20: gpurun.rendezvous.elastic.v1.Elastic.Attend:input_type -> gpurun.rendezvous.elastic.v1.AttendRequest
+	2,  // 21: gpurun.rendezvous.elastic.v1.Elastic.Attend:output_type -> gpurun.rendezvous.elastic.v1.AttendResponse
+	21, // [21:22] is the sub-list for method output_type
+	20, // [20:21] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_elastic_proto_init() }
@@ -1538,6 +1724,7 @@ func file_elastic_proto_init() {
 		(*AttendRequest_Finish)(nil),
 		(*AttendRequest_Leave)(nil),
 		(*AttendRequest_Heartbeat)(nil),
+		(*AttendRequest_Tell)(nil),
 	}
 	file_elastic_proto_msgTypes[1].OneofWrappers = []any{
 		(*AttendResponse_Standby)(nil),
@@ -1548,6 +1735,7 @@ func file_elastic_proto_init() {
 		(*AttendResponse_GatherFailed)(nil),
 		(*AttendResponse_Heartbeat)(nil),
 		(*AttendResponse_Ended)(nil),
+		(*AttendResponse_Told)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1555,7 +1743,7 @@ func file_elastic_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_elastic_proto_rawDesc), len(file_elastic_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   17,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,10 +36,11 @@ type ElasticClient interface {
 	// Attend is a node's part in a job, from its first Join to its end.
 	//
 	//	node -> server   Join, and again after every Stop;
-	//	                 Confirm after Assembled; Contribution, Failure and
-	//	                 Finish while its workers run; Leave at any time;
+	//	                 Confirm after Assembled; Contribution, Tell, Failure
+	//	                 and Finish while its workers run; Leave at any time;
 	//	                 Heartbeat at intervals
-	//	server -> node   Standby, Assembled, Begun, Stop, Gathered, GatherFailed;
+	//	server -> node   Standby, Assembled, Begun, Stop, Gathered, GatherFailed,
+	//	                 Told;
 	//	                 Heartbeat in answer to one; Ended as the last message
 	//
 	// A stream that breaks without Leave or Ended is the loss of the node.
@@ -76,10 +77,11 @@ type ElasticServer interface {
 	// Attend is a node's part in a job, from its first Join to its end.
 	//
 	//	node -> server   Join, and again after every Stop;
-	//	                 Confirm after Assembled; Contribution, Failure and
-	//	                 Finish while its workers run; Leave at any time;
+	//	                 Confirm after Assembled; Contribution, Tell, Failure
+	//	                 and Finish while its workers run; Leave at any time;
 	//	                 Heartbeat at intervals
-	//	server -> node   Standby, Assembled, Begun, Stop, Gathered, GatherFailed;
+	//	server -> node   Standby, Assembled, Begun, Stop, Gathered, GatherFailed,
+	//	                 Told;
 	//	                 Heartbeat in answer to one; Ended as the last message
 	//
 	// A stream that breaks without Leave or Ended is the loss of the node.

@@ -99,6 +99,7 @@ func (a attribution) describe(w *worker) *Failure {
 	f.Ended = f.ErrorFile != "" && a.endedByAgent(w)
 	if f.Report == nil {
 		f.OOMKilled = f.Signal == syscall.SIGKILL && a.oomKills.Increased()
+		f.OOMOfMachine = f.OOMKilled && a.oomKills.OfMachine()
 		return f
 	}
 	if f.Report.Peer != nil {

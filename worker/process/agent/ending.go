@@ -27,6 +27,7 @@ type ending struct {
 	killAt    time.Time // when to kill the workers that are left
 	killedAt  time.Time // they were killed
 	announced bool      // Spec.Failed was called
+	aborted   bool      // some got SIGABRT, and the kill waits for that
 	requests  int       // how many signals asked for the end
 }
 
@@ -54,6 +55,9 @@ func (e *ending) kill(now time.Time) bool {
 	e.killedAt = now
 	return true
 }
+
+// abort notes that workers got SIGABRT, and are killed at that time.
+func (e *ending) abort(killAt time.Time) { e.aborted, e.killAt = true, killAt }
 
 // leftoversOnly brings the kill forward: all workers have ended, and no process that is left in
 // their groups can have work to save.
@@ -97,7 +101,7 @@ func (e *ending) follows(at time.Time) bool { return e.begun() && at.After(e.beg
 
 // sent reports whether the agent ends workers by that signal.
 func (e *ending) sent(signal syscall.Signal) bool {
-	return signal == e.signal || signal == syscall.SIGKILL
+	return signal == e.signal || signal == syscall.SIGKILL || e.aborted && signal == syscall.SIGABRT
 }
 
 // mustBegin reports whether a consequence has waited long enough.

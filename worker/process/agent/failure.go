@@ -38,6 +38,8 @@ type Failure struct {
 	// OOMKilled says that this worker was killed by SIGKILL, and that the kernel killed
 	// processes for lack of memory during the run.
 	OOMKilled bool
+	// OOMOfMachine says that the kernel counts such kills for the whole machine: this one may have been another job's.
+	OOMOfMachine bool
 }
 
 // Error says in a sentence who failed, how, and while doing what.
@@ -50,6 +52,8 @@ func (f *Failure) Error() string {
 		s.WriteString("failed")
 	case f.Ended:
 		fmt.Fprintf(&s, "recorded a failure in %s", f.ErrorFile)
+	case f.OOMOfMachine:
+		fmt.Fprintf(&s, "was killed by %s, probably because memory ran out", signals.Name(f.Signal))
 	case f.OOMKilled:
 		fmt.Fprintf(&s, "was killed by %s because memory ran out", signals.Name(f.Signal))
 	case f.Signal != 0:
@@ -66,9 +70,14 @@ func (f *Failure) Error() string {
 	return s.String()
 }
 
+// waitedInVain reports whether a failure is that another rank did not come, be it to the rendezvous.
+func waitedInVain(r *report.Failure) bool {
+	return r.Class == report.Timeout || r.Class == report.Rendezvous && !r.Consequence
+}
+
 // culprit begins the sentence of a worker that waited in vain with the rank that it waited for; else it is empty.
 func (f *Failure) culprit() string {
-	if f.Report == nil || f.Report.Class != report.Timeout || f.Report.Peer == nil || *f.Report.Peer == f.Rank {
+	if f.Report == nil || f.Report.Peer == nil || *f.Report.Peer == f.Rank || !waitedInVain(f.Report) {
 		return ""
 	}
 	text := fmt.Sprintf("rank %d did not come in time", *f.Report.Peer)

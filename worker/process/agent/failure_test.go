@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"strings"
 	"syscall"
 	"testing"
 
@@ -14,6 +15,30 @@ func TestOOMIsSaid(t *testing.T) {
 	if diff := cmp.Diff("rank 1 (pid 2) was killed by SIGKILL because memory ran out while loading",
 		f.Error()); diff != "" {
 		t.Error(diff)
+	}
+	f.OOMOfMachine = true // the kernel may have killed another job's process
+	if diff := cmp.Diff("rank 1 (pid 2) was killed by SIGKILL, probably because memory ran out while loading",
+		f.Error()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The sentence of a wait in vain begins with the rank that did not come, to the rendezvous too. A rank that leaves
+// because of another is no witness.
+func TestCulpritComesFirst(t *testing.T) {
+	peer := 1
+	for _, test := range []struct {
+		report report.Failure
+		first  string
+	}{
+		{report.Failure{Class: report.Timeout, Peer: &peer}, "rank 1 did not come in time: rank 0"},
+		{report.Failure{Class: report.Rendezvous, Peer: &peer}, "rank 1 did not come in time: rank 0"},
+		{report.Failure{Class: report.Rendezvous, Peer: &peer, Consequence: true}, "rank 0"},
+		{report.Failure{Class: report.WrongData, Peer: &peer}, "rank 0"},
+	} {
+		if got := (&Failure{Report: &test.report}).Error(); !strings.HasPrefix(got, test.first) {
+			t.Errorf("%q, want %q first", got, test.first)
+		}
 	}
 }
 

@@ -2,20 +2,17 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"syscall"
 	"time"
 
 	"go.uber.org/zap"
 
+	"gpurun/worker/process/crash"
 	"gpurun/worker/process/guard"
 	"gpurun/worker/process/oomkill"
 	"gpurun/worker/process/procfs"
 	"gpurun/worker/process/report"
-	"gpurun/worker/process/signals"
 	"gpurun/worker/process/spawn"
 )
 
@@ -38,6 +35,7 @@ type group struct {
 	workers  workers
 	ending   ending
 	oomKills oomkill.Counter
+	dumping  dumping
 }
 
 func newGroup(spec Spec) *group {
@@ -63,7 +61,7 @@ func (g *group) start(ctx context.Context) {
 		}
 		w := newWorker(g.spec, g.spec.FirstLocalRank+worker)
 		if err := w.start(ctx, g.spec, g.consoles, g.thread); err != nil {
-			g.abort(fmt.Errorf("starting rank %d: %w", w.Rank, err))
+			g.abort(fmt.Errorf("starting rank %d: %w", w.Rank, crash.WithLimits(err)))
 			return
 		}
 		g.log.Debug("worker started", zap.Int("rank", w.Rank), zap.Int("pid", w.PID))
@@ -87,7 +85,7 @@ func (g *group) watch(ctx context.Context) {
 			g.take(e)
 		case <-done:
 			done = nil
-			g.interrupt(context.Cause(ctx))
+			g.interrupted(context.Cause(ctx))
 		case signal := <-g.spec.Signals:
 			g.signalled(signal)
 		case signal := <-g.spec.Lifeline.Again():
@@ -95,6 +93,10 @@ func (g *group) watch(ctx context.Context) {
 		case <-g.spec.Lifeline.Gone():
 			g.end(syscall.SIGKILL, 0, guard.ErrGone)
 			g.kill()
+		case request := <-g.spec.asked():
+			g.dump(request)
+		case <-g.dumping.done:
+			g.dumped()
 		case <-reaper.Exits():
 			reaper.ChildExited()
 		case <-timer.C:
@@ -108,7 +110,7 @@ func (g *group) busy() bool {
 	switch {
 	case g.ending.unkillable(time.Now()):
 		return false
-	case g.workers.running() > 0:
+	case g.workers.running() > 0, g.dumping.inProgress() && !g.ending.killed():
 		return true
 	}
 	return g.ending.begun() && !g.ending.killed() && g.workers.groupsAlive()
@@ -129,22 +131,28 @@ func (g *group) take(e event) {
 			zap.Stringer("signal", e.exit.Signal))
 		if at, failed := e.worker.exited(*e.exit, e.time); failed {
 			g.fail(e.worker, nil, true, at)
+		} else if file := e.worker.fullDisk(); file != "" { // the worker has not checked its writes
+			g.log.Warn("no space is left on the disk of a worker's output, which is incomplete",
+				zap.Int("rank", e.worker.Rank), zap.String("file", file))
 		}
 	}
 }
 
 // fail notes a worker's failure, whose reason is nil when the worker just exited, and
-// ends the group.
+// ends the group. A dump comes before that.
 func (g *group) fail(w *worker, reason *report.Failure, leaving bool, at time.Time) {
 	w.fail(reason, leaving, at)
 	if w.consequence() {
 		g.ending.settle(at)
 		return
 	}
-	if first, _ := w.failed(); g.spec.Failed != nil && g.ending.announce(first) {
-		g.spec.Failed(g.attribution().firstSoFar())
-	}
-	g.end(syscall.SIGTERM, g.spec.Grace, nil)
+	g.dumpFailure()
+	g.afterDump(func() {
+		if first, _ := w.failed(); g.spec.Failed != nil && g.ending.announce(first) {
+			g.spec.Failed(g.attribution().firstSoFar())
+		}
+		g.end(syscall.SIGTERM, g.spec.Grace, nil)
+	})
 }
 
 // onTime does what has become due.
@@ -156,12 +164,13 @@ func (g *group) onTime(now time.Time) {
 		!procfs.GroupsAlive(g.attribution().interrupted()) {
 		g.ending.leftoversOnly()
 	}
-	if g.ending.mustKill(now) {
+	if g.ending.mustKill(now) && !g.abortPython() {
 		g.kill()
 	}
 	if !g.ending.begun() && g.spec.Silence > 0 {
 		g.failSilent(now)
 	}
+	g.checkSilence(now)
 	g.spec.Lifeline.Reaper().Reap(now, g.workers.groups())
 }
 
@@ -191,7 +200,7 @@ func (g *group) wakeAt() time.Time {
 	if !g.ending.begun() && g.spec.Silence > 0 {
 		at = g.workers.silentAt(g.spec.Silence, at)
 	}
-	return at
+	return g.silenceAt(now, at)
 }
 
 // abort ends the run because the agent cannot do its work.
@@ -200,39 +209,14 @@ func (g *group) abort(err error) {
 	g.end(syscall.SIGTERM, g.spec.Grace, nil)
 }
 
-// signalled handles a signal to the agent.
-func (g *group) signalled(signal os.Signal) {
-	number, ok := signal.(syscall.Signal)
-	switch {
-	case !ok:
-	case !signals.Ends(number) && !slices.Contains(g.spec.Handled, number):
-		g.passOn(number)
-	case g.ending.request():
-		g.interrupt(signals.Received{Signal: number})
-	default:
-		g.kill()
-	}
-}
-
-// interrupt ends the group because ctx has ended, or a signal has come.
-func (g *group) interrupt(cause error) {
-	var received signals.Received
-	switch {
-	case !errors.As(cause, &received):
-		g.end(syscall.SIGTERM, g.spec.Grace, cause)
-	case slices.Contains(g.spec.Handled, received.Signal):
-		g.end(received.Signal, g.spec.SignalGrace, cause)
-	default:
-		g.end(syscall.SIGKILL, 0, cause)
-		g.kill()
-	}
-}
-
 // end tells the workers to end, once. A worker that has reported that it is about to
 // exit gets no signal. SIGCONT lets a stopped process see the signal.
 func (g *group) end(signal syscall.Signal, grace time.Duration, cause error) {
 	if !g.ending.begin(time.Now(), signal, grace, cause) {
 		return
+	}
+	if g.dumping.cancel != nil {
+		g.dumping.cancel()
 	}
 	g.log.Debug("ending the workers", zap.Stringer("signal", signal), zap.Duration("grace", grace),
 		zap.NamedError("cause", cause))
@@ -262,22 +246,10 @@ func (g *group) send(w *worker, signal syscall.Signal) {
 	}
 }
 
-// passOn signals the workers' first processes and not their groups: a shell or a data loader in
-// the group would die of SIGUSR1.
-func (g *group) passOn(signal syscall.Signal) {
-	for _, w := range g.workers {
-		if !w.running() {
-			continue
-		}
-		if err := w.signalFirst(signal); err != nil {
-			g.log.Warn("cannot pass a signal on", zap.Int("rank", w.Rank), zap.Stringer("signal", signal), zap.Error(err))
-		}
-	}
-}
-
 // cleanUp kills what is left of the workers and reaps it.
 func (g *group) cleanUp() {
 	g.kill()
+	g.dumping.abandon()
 	for _, w := range g.workers {
 		if w.running() {
 			g.events.keep(fmt.Errorf("rank %d (pid %d) did not die of SIGKILL within %v: the kernel or a driver holds it",

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/worker/process/guard"
-	"gpurun/worker/process/procfs"
+	"gpurun/worker/process/processtest"
 	"gpurun/worker/process/report"
 )
 
@@ -63,16 +63,9 @@ func startGpurun(t *testing.T, workers int, script string, prepare ...func(*exec
 // alive lists the marked processes.
 func (g *gpurun) alive(t *testing.T) []int {
 	t.Helper()
-	all, err := procfs.Processes()
+	pids, err := processtest.Marked(g.mark)
 	if err != nil {
 		t.Fatal(err)
-	}
-	var pids []int
-	for _, p := range all {
-		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID))
-		if err == nil && !p.Zombie && slices.Contains(strings.Split(string(env), "\x00"), g.mark) {
-			pids = append(pids, p.PID)
-		}
 	}
 	return pids
 }
@@ -219,17 +212,11 @@ func TestWorkersDieWithAnAgentWithoutGuard(t *testing.T) {
 // agentOf finds the guard's only child.
 func agentOf(t *testing.T, g *gpurun) int {
 	t.Helper()
-	all, err := procfs.Processes()
+	agent, err := processtest.Child(g.cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range all {
-		if p.Parent == g.cmd.Process.Pid {
-			return p.PID
-		}
-	}
-	t.Fatal("no agent")
-	return 0
+	return agent
 }
 
 func TestNothingIsLeftAfterTheWorkersEnd(t *testing.T) {

@@ -62,6 +62,9 @@ type Spec struct {
 	// before it counts as hung. It needs Reports.
 	Silence time.Duration
 
+	// Dumps, when set, has the run say what its workers are doing, for example before it ends them.
+	Dumps *Dumps
+
 	// Grace is the time between SIGTERM and SIGKILL when a worker failed, and
 	// SignalGrace when a signal ended the run. They default to DefaultGrace and
 	// to Grace.
@@ -74,7 +77,8 @@ type Spec struct {
 	// Handled are the signals that are passed on and end the run. It defaults to
 	// [signals.Ending]; a signal of Ending that is not in Handled kills the
 	// workers at once. SIGUSR1 and SIGUSR2, where they are not in Handled, are passed on
-	// to the workers' first processes and end nothing.
+	// to the workers' first processes and end nothing. With Dumps, SIGUSR1 has a dump written, and is passed on to
+	// those that catch it.
 	Handled []syscall.Signal
 
 	// Stdout and Stderr receive the workers' output. A write error ends the run.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -82,6 +83,15 @@ func (s *streams) pipe() (read, write *os.File, err error) {
 	}
 	s.given = append(s.given, write)
 	return read, write, nil
+}
+
+// lastWrite is when the worker last wrote to stdout or stderr; zero: never.
+func (s *streams) lastWrite() time.Time {
+	at := s.stdout.LastWrite()
+	if other := s.stderr.LastWrite(); other.After(at) {
+		at = other
+	}
+	return at
 }
 
 // closeGiven closes the worker's ends.

@@ -86,6 +86,9 @@ func (f *Filter) save() string {
 	return file.Name()
 }
 
+// ownSignal is how the runtime prints SI_TKILL, -6: abort of the C library sends the signal to its own thread.
+const ownSignal = "sigcode=18446744073709551610"
+
 // explain says why the runtime ended a process, and what to do about it.
 func explain(text, limits string) string {
 	has := func(parts ...string) bool {
@@ -104,6 +107,8 @@ func explain(text, limits string) string {
 		return "no more files could be opened; " + limits
 	case has("out of memory", "cannot allocate memory", "cannot allocate heap metadata", "cannot reserve"):
 		return "memory ran out; " + limits
+	case strings.HasPrefix(first, "SIGABRT") && has(ownSignal):
+		return "it aborted itself, as it does when no more threads can be created; " + limits
 	case strings.HasPrefix(first, "SIG"):
 		return "it received " + strings.TrimSuffix(first, "\n") + ", which another process may have sent; if none did, " +
 			"this is a defect of gpurun: report it with the stacks"

@@ -16,6 +16,8 @@ func TestCrashesAreExplained(t *testing.T) {
 		{"runtime: epollcreate failed with 24\nfatal error: runtime: netpollinit failed\n", "no more files"},
 		{"fatal error: runtime: out of memory\n", "memory ran out"},
 		{"SIGSEGV: segmentation violation\nPC=0x4\n", "it received SIGSEGV: segmentation violation, which"},
+		{"SIGABRT: abort\nPC=0x4 m=2 sigcode=18446744073709551610\n", "it aborted itself, as it does when no more threads"},
+		{"SIGABRT: abort\nPC=0x4 m=2 sigcode=0\n", "it received SIGABRT: abort, which another process"},
 		{"SIGQUIT: quit\nPC=0x4\n", "it received SIGQUIT"},
 		{"panic: on purpose\n\ngoroutine 1 [running]:\n", "panic: on purpose; this is a defect of gpurun"},
 	} {

@@ -1,6 +1,7 @@
 package crash
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -64,6 +65,16 @@ func Limits() string {
 		return "no limit of this process explains it: look at the limits of the machine"
 	}
 	return strings.Join(all, ", ") + ": raise what is too low, or start fewer ranks"
+}
+
+// WithLimits adds the limits to an error that one of them may explain.
+func WithLimits(err error) error {
+	for _, cause := range []error{unix.EAGAIN, unix.EMFILE, unix.ENOMEM} {
+		if errors.Is(err, cause) {
+			return fmt.Errorf("%w; %s", err, Limits())
+		}
+	}
+	return err
 }
 
 // fewThreads is the largest limit of threads that is compared with their number: to count them takes a look at every

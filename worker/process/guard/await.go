@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"gpurun/worker/process/crash"
 	"gpurun/worker/process/procfs"
 	"gpurun/worker/process/signals"
 )
@@ -21,6 +22,7 @@ type watch struct {
 	lifeline *os.File
 	health   health
 	received []syscall.Signal // those that ask for the end
+	deadly   *crash.Error     // why the guard ended the job by itself; may be nil
 	notify   func(string)
 }
 
@@ -36,12 +38,18 @@ func await(agent *exec.Cmd, lifeline *os.File, incoming <-chan os.Signal, notify
 	w := &watch{
 		process: agent.Process, lifeline: lifeline, health: health{pid: agent.Process.Pid}, notify: notify,
 	}
+	caught, release := catchDeadly()
+	defer release()
 	checks := time.NewTicker(checkInterval)
 	defer checks.Stop()
 	for {
 		select {
 		case s := <-incoming:
 			if err := w.passOn(s); err != nil {
+				return 0, err
+			}
+		case s := <-caught:
+			if err := w.endFor(s); err != nil {
 				return 0, err
 			}
 		case <-answered:
@@ -52,10 +60,7 @@ func await(agent *exec.Cmd, lifeline *os.File, incoming <-chan os.Signal, notify
 			}
 		case err := <-ended:
 			code, err := exitCodeOf(agent.ProcessState, err, w.received)
-			if w.health.conclusion != nil {
-				err = w.health.conclusion
-			}
-			return code, err
+			return code, w.conclusion(err)
 		}
 	}
 }
@@ -85,12 +90,26 @@ func (w *watch) check() error {
 	switch w.health.check(w.stopped()) {
 	case end:
 		w.notify(w.health.conclusion.Error())
-		return errors.Join(w.send(syscall.SIGTERM), w.send(syscall.SIGCONT))
+		return w.end()
 	case kill:
 		w.notify(w.health.conclusion.Error())
 		return w.send(syscall.SIGKILL)
 	}
 	return nil
+}
+
+// end asks the agent to end, and continues it.
+func (w *watch) end() error { return errors.Join(w.send(syscall.SIGTERM), w.send(syscall.SIGCONT)) }
+
+// conclusion is why the guard ended the job, or else how the agent ended.
+func (w *watch) conclusion(ended error) error {
+	switch {
+	case w.health.conclusion != nil:
+		return w.health.conclusion
+	case w.deadly != nil:
+		return w.deadly
+	}
+	return ended
 }
 
 // stopped reports whether the agent is stopped. An agent without a readable /proc is not.

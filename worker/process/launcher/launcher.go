@@ -30,6 +30,25 @@ type Job struct {
 	// becomes a free port, another one in every attempt.
 	Torch torchenv.Job
 	Logs  Logs
+	// CheckMachine, when set, says before each attempt why this machine is not fit for it. With other nodes it is called
+	// before this one joins them, and again before each further round.
+	CheckMachine func(context.Context) error
+	// Observer, when set, is told how attempts go.
+	Observer Observer
+	// Dumps, when set, has the job say what its workers are doing.
+	Dumps *Dumps
+
+	dumper *dumper
+}
+
+// Observer is told how the attempts of this node go. Its methods do not wait.
+type Observer interface {
+	// Begin says that workers are about to start. It returns more variables for them.
+	Begin(job torchenv.Job) (env []string)
+	// Failed is as in agent.Spec.
+	Failed(f *agent.Failure)
+	// End says how the attempt has ended; the outcome is nil if no worker was started.
+	End(outcome *agent.Outcome)
 }
 
 // Failure is a worker's failure, and what it recorded about it, or nil.
@@ -61,8 +80,11 @@ func Run(ctx context.Context, job Job) (*Result, error) {
 	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
+	if job.dumper, err = job.newDumper(); err != nil {
+		return nil, errors.Join(err, folders.remove())
+	}
 	result, err := job.attempts(ctx, folders)
-	return result, errors.Join(err, folders.remove())
+	return result, errors.Join(err, job.dumper.close(), folders.remove())
 }
 
 // check checks the job and fills in defaults.
@@ -85,6 +107,9 @@ func (j *Job) check() error {
 // attempts runs the workers until they succeed, or until no restart is left.
 func (j *Job) attempts(ctx context.Context, folders *folders) (*Result, error) {
 	for restart := 0; ; restart++ {
+		if err := j.fit(ctx); err != nil {
+			return nil, err
+		}
 		outcome, err := j.attempt(ctx, folders, restart)
 		if outcome == nil {
 			return nil, err
@@ -106,16 +131,21 @@ func (j *Job) attempt(ctx context.Context, folders *folders, restart int) (_ *ag
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.close()) }() // workers that lost the store would retry
+	j.dumper.watch(store.server)
 	torch := j.Torch
 	torch.RestartCount, torch.MasterPort, torch.AgentStore = restart, store.port, true
-	return j.workers(ctx, folders, restart, torch)
+	return j.workers(ctx, folders, restart, torch, nil)
 }
 
-// workers runs the workers of the attempt with that number.
-func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
-	torch torchenv.Job,
+// workers runs the workers of the attempt with that number. nodes makes the dumps of several machines.
+func (j *Job) workers(ctx context.Context, folders *folders, attempt int, torch torchenv.Job,
+	nodes *nodeDumps,
 ) (_ *agent.Outcome, err error) {
 	folder, err := folders.attempt(attempt, torch.FirstLocalRank(), torch.Workers)
+	if err != nil {
+		return nil, err
+	}
+	dumps, err := j.dumper.begin(torch, folders.kept(folder), nodes)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +156,9 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
 	defer func() { err = errors.Join(err, files.close()) }()
 	spec := j.Agent
 	spec.Workers, spec.FirstRank, spec.FirstLocalRank = torch.Workers, torch.FirstRank, torch.FirstLocalRank()
-	spec.Env = j.environment(folder, torch, attempt == 0)
+	environment := j.environment(folder, torch, attempt == 0)
+	spec.Env = func(localRank int) []string { return append(environment(localRank), dumps.variables(localRank)...) }
+	spec.Dumps = dumps.spec()
 	spec.ErrorFile = folder.errorFile
 	spec.Output = files.output
 	if j.Logs.Prefix != "" {
@@ -137,7 +169,28 @@ func (j *Job) workers(ctx context.Context, folders *folders, attempt int,
 	if spec.Prefix != nil {
 		files.prefix = func(localRank int) string { return spec.Prefix(spec.Rank(localRank)) }
 	}
-	return agent.Run(ctx, spec)
+	defer dumps.sayLate()
+	return j.observed(spec, torch, func(spec agent.Spec) (*agent.Outcome, error) { return agent.Run(ctx, spec) })
+}
+
+// observed runs an attempt, and tells the observer.
+func (j *Job) observed(spec agent.Spec, torch torchenv.Job,
+	run func(agent.Spec) (*agent.Outcome, error),
+) (*agent.Outcome, error) {
+	if j.Observer == nil {
+		return run(spec)
+	}
+	more, env, failed := j.Observer.Begin(torch), spec.Env, spec.Failed
+	spec.Env = func(localRank int) []string { return append(env(localRank), more...) }
+	spec.Failed = func(f *agent.Failure) {
+		j.Observer.Failed(f)
+		if failed != nil {
+			failed(f)
+		}
+	}
+	outcome, err := run(spec)
+	j.Observer.End(outcome)
+	return outcome, err
 }
 
 // environment returns each worker's environment variables. Only the first attempt logs

@@ -77,7 +77,7 @@ func (l *Logs) create(runID string) (*folders, error) {
 func (l *Logs) top() (string, error) {
 	switch {
 	case l.Scratch != "":
-		return l.Scratch, nil
+		return l.Scratch, os.MkdirAll(l.Scratch, 0o700)
 	case l.Dir != "":
 		if err := os.MkdirAll(l.Dir, 0o755); err != nil {
 			return "", err
@@ -100,6 +100,14 @@ func (f *folders) remove() error {
 		return fmt.Errorf("removing the workers' temporary files: %w", err)
 	}
 	return nil
+}
+
+// kept is the folder of an attempt if it is left to the user, and else empty.
+func (f *folders) kept(attempt attemptFolder) string {
+	if f.scratch != "" {
+		return ""
+	}
+	return string(attempt)
 }
 
 // attempt makes the folders of an attempt, for workers from a local rank on.

@@ -42,6 +42,9 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 	if err := job.check(); err != nil {
 		return nil, err
 	}
+	if err := job.fit(ctx); err != nil {
+		return nil, err
+	}
 	member, err := elastic.Enter(ctx, meeting)
 	if err != nil {
 		return nil, &MeetingError{fmt.Errorf("meeting the other nodes: %w", err)}
@@ -58,7 +61,7 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 			reason = err.Error()
 		case ctx.Err() != nil:
 			reason = endRequest(context.Cause(ctx))
-		case result != nil && errors.Is(result.Cause, guard.ErrGone):
+		case result != nil && (errors.Is(result.Cause, guard.ErrGone) || errors.As(result.Cause, new(*agent.HangError))):
 			reason = result.Cause.Error()
 		}
 		departure.announce(reason)
@@ -70,13 +73,21 @@ func RunNodes(ctx context.Context, job Job, meeting elastic.Config) (result *Res
 	if job.Logs.Scratch == "" {
 		job.Agent.Logger.Info("logs of the workers are in " + folders.root)
 	}
+	if job.dumper, err = job.newDumper(); err != nil {
+		return nil, errors.Join(err, folders.remove())
+	}
 	result, err = job.rounds(ctx, folders, &departure)
-	return result, errors.Join(err, folders.remove())
+	return result, errors.Join(err, job.dumper.close(), folders.remove())
 }
 
 // rounds runs the workers, once per rendezvous round, until the job is over for this node.
 func (j *Job) rounds(ctx context.Context, folders *folders, departure *departure) (result *Result, err error) {
 	for number := 0; ; number++ {
+		if number > 0 {
+			if err := j.fit(ctx); err != nil {
+				return nil, err
+			}
+		}
 		round, err := departure.member.NextRound(ctx)
 		if end := new(elastic.End); errors.As(err, &end) && end.Kind == elastic.Finished {
 			j.Agent.Logger.Info("the job has finished without this node, which was a spare")
@@ -103,13 +114,17 @@ func (j *Job) runRound(ctx context.Context, folders *folders, number int, round 
 			return nil, false, fmt.Errorf("serving the workers' store: %w", errors.Join(err, listener.Close()))
 		}
 		defer func() { err = errors.Join(err, store.Close()) }()
+		j.dumper.watch(store)
 	}
+	dumps := j.dumper.beginNodeDumps(round)
+	defer dumps.end()
 	stop := departure.announceAtEnd(ctx)
-	outcome, err := j.runWorkers(ctx, folders, number, round)
+	outcome, err := j.runWorkers(ctx, folders, number, round, dumps)
 	stop()
 	if outcome == nil {
 		return nil, false, err
 	}
+	dumps.takeOver(outcome)
 	result = &Result{Outcome: outcome, Restarts: round.Restarts, Failed: recorded(outcome.Failures)}
 	if err != nil {
 		return result, false, err
@@ -117,12 +132,15 @@ func (j *Job) runRound(ctx context.Context, folders *folders, number int, round 
 	if again, err = j.conclude(ctx, round, outcome); !again {
 		err = errors.Join(err, forwardFailure(outcome.First))
 	}
+	if dumps.jobHangs() && outcome.First == nil {
+		outcome.Cause, err = &agent.HangError{Silence: j.dumper.Hang}, nil
+	}
 	return result, again, err
 }
 
 // runWorkers runs the workers of a round.
 func (j *Job) runWorkers(ctx context.Context, folders *folders, number int,
-	round *elastic.Round,
+	round *elastic.Round, dumps *nodeDumps,
 ) (*agent.Outcome, error) {
 	host, port, err := net.SplitHostPort(round.Place.Master)
 	if err != nil {
@@ -146,7 +164,7 @@ func (j *Job) runWorkers(ctx context.Context, folders *folders, number int,
 		early.failed(f)
 	}
 	defer early.cancel()
-	return local.workers(ctx, folders, number, torch)
+	return local.workers(ctx, folders, number, torch, dumps)
 }
 
 // conclude exchanges with the other nodes how the workers ended, and reports whether all

@@ -16,11 +16,13 @@ type Counter struct {
 	count uint64
 }
 
+const vmstat = "/proc/vmstat"
+
 // NewCounter reads the count.
 func NewCounter() Counter {
-	files := []string{"/proc/vmstat"}
+	files := []string{vmstat}
 	if group, ok := ownCgroup(); ok {
-		files = []string{filepath.Join("/sys/fs/cgroup", group, "memory.events"), "/proc/vmstat"}
+		files = []string{filepath.Join("/sys/fs/cgroup", group, "memory.events"), vmstat}
 	}
 	for _, file := range files {
 		if count, ok := read(file); ok {
@@ -38,6 +40,9 @@ func (c Counter) Increased() bool {
 	count, ok := read(c.file)
 	return ok && count > c.count
 }
+
+// OfMachine reports whether the count is the machine's: a kill may have hit another job.
+func (c Counter) OfMachine() bool { return c.file == vmstat }
 
 func read(file string) (uint64, bool) {
 	data, err := os.ReadFile(file)

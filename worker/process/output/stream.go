@@ -5,6 +5,8 @@ package output
 import (
 	"fmt"
 	"os"
+	"sync/atomic"
+	"time"
 )
 
 // Stream passes one stream of a worker on.
@@ -15,6 +17,8 @@ type Stream struct {
 	Prefix      string // of every line on the console
 	Raw         bool   // the console gets bytes as they come, without prefixes
 	Tail        *Tail  // keeps the last lines; nil for none
+
+	written atomic.Int64 // when Copy last read something, in nanoseconds since 1970; 0: never
 
 	ready []byte // for the next write to the console
 	err   error  // the first failure, after which nothing is passed on
@@ -43,6 +47,9 @@ func (s *Stream) Copy(failed func(error)) {
 	}
 	for in := UntilDeadline(s.Pipe); ; {
 		n, err := in.Read(buffer)
+		if n > 0 {
+			s.written.Store(time.Now().UnixNano())
+		}
 		s.bytes(buffer[:n])
 		cutter.write(buffer[:n])
 		if err != nil {
@@ -52,6 +59,21 @@ func (s *Stream) Copy(failed func(error)) {
 	}
 	cutter.flush()
 	pass()
+}
+
+// LastWrite is when the worker last wrote; zero if it never did. Of a file that the worker writes to itself the file's
+// time counts.
+func (s *Stream) LastWrite() time.Time {
+	if s.Destination.Direct() {
+		if info, err := os.Stat(s.Destination.File.Name()); err == nil && info.Size() > 0 {
+			return info.ModTime()
+		}
+		return time.Time{}
+	}
+	if at := s.written.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
 }
 
 // bytes takes the worker's bytes as they come.

@@ -14,10 +14,10 @@ func TestParseStat(t *testing.T) {
 	const rest = " 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 4711 20\n" // fields 6 to 23
 	const start = 47110 * time.Millisecond
 	tests := map[string]*Process{
-		"7 (sh) S 1 7" + rest:                    {PID: 7, Parent: 1, Group: 7, Started: start},
-		"8 (a) b (c)) Z 7 6" + rest:              {PID: 8, Parent: 7, Group: 6, Zombie: true, Started: start},
-		"9 (new\nline) R 1 2" + rest:             {PID: 9, Parent: 1, Group: 2, Started: start},
-		"9 (a b) S 1 (2) c) S 1 2" + rest:        {PID: 9, Parent: 1, Group: 2, Started: start},
+		"7 (sh) S 1 7" + rest:                    {PID: 7, Parent: 1, Group: 7, Session: 4, Started: start},
+		"8 (a) b (c)) Z 7 6" + rest:              {PID: 8, Parent: 7, Group: 6, Session: 4, Zombie: true, Started: start},
+		"9 (new\nline) R 1 2" + rest:             {PID: 9, Parent: 1, Group: 2, Session: 4, Started: start},
+		"9 (a b) S 1 (2) c) S 1 2" + rest:        {PID: 9, Parent: 1, Group: 2, Session: 4, Started: start},
 		"":                                       nil,
 		"7 sh S 1 7" + rest:                      nil,
 		"7 )sh( S 1 7" + rest:                    nil,

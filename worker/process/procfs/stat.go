@@ -11,6 +11,7 @@ import (
 // Process is what /proc/PID/stat says about a process, see proc_pid_stat(5).
 type Process struct {
 	PID, Parent, Group int
+	Session            int
 	Zombie             bool
 	Stopped            bool // by a signal such as SIGSTOP, and not by a debugger
 	// Started is the time from the machine's boot to the start of the process, rounded
@@ -37,6 +38,7 @@ const (
 	stateField     = 0
 	parentField    = 1
 	groupField     = 2
+	sessionField   = 3
 	startTimeField = 19
 )
 
@@ -61,6 +63,7 @@ func parseStat(text string) (Process, error) {
 		{strings.TrimSpace(text[:open]), &p.PID},
 		{fields[parentField], &p.Parent},
 		{fields[groupField], &p.Group},
+		{fields[sessionField], &p.Session},
 		{fields[startTimeField], &ticks},
 	} {
 		value, err := strconv.Atoi(number.text)

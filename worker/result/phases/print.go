@@ -6,7 +6,8 @@ import (
 )
 
 // Print writes the critical path as a table: for each phase the rank that took longest,
-// when it began, how long it took, and by how much the phase delayed the run.
+// when it began, how long it took, and by how much the phase delayed the run. A line below names a rank that was often
+// late.
 func (t Timing) Print(w io.Writer) error {
 	if _, err := fmt.Fprintf(w, "%-18s %4s %10s %10s %10s\n", "PHASE", "RANK", "BEGIN ms", "TIME ms",
 		"PATH ms"); err != nil {
@@ -22,6 +23,11 @@ func (t Timing) Print(w io.Writer) error {
 		}
 		if _, err := fmt.Fprintf(w, "%-18s %4s %10.1f %10.1f %10s\n", row.Phase, rank, row.Begin, row.Time,
 			path); err != nil {
+			return err
+		}
+	}
+	if late := t.late(); late != "" {
+		if _, err := fmt.Fprintln(w, late); err != nil {
 			return err
 		}
 	}

@@ -54,6 +54,7 @@ func (m *made) text() string {
 // families are all tests.
 func families() map[string][]made {
 	return map[string][]made{
+		"additions in turn":    orderedAdditions(),
 		"message passing":      messagePassing(),
 		"fences and flags":     mixedScopes(),
 		"halves of fences":     fenceHalves(),

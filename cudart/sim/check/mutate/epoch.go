@@ -28,9 +28,10 @@ func (c *code) epochs() {
 		}
 	}
 	for i := range c.body {
-		if in := &c.body[i]; in.Op == "and" && len(in.Args) == 3 && in.Args[2].Kind == ptx.Immediate &&
+		// Epochs have 32 bits; of 64, a bit is that of an address.
+		if in := &c.body[i]; in.Op == "and" && has(in, "b32") && len(in.Args) == 3 && in.Args[2].Kind == ptx.Immediate &&
 			in.Args[2].Bits == 1 && in.Args[1].Kind == ptx.Register && counters[in.Args[1].Reg] {
-			c.plant(ParityConstant, edit{in, fmt.Sprintf("mov.%s %s,0;", in.Mods[len(in.Mods)-1], c.name(in.Args[0].Reg))})
+			c.plant(ParityConstant, edit{in, fmt.Sprintf("mov.b32 %s,0;", c.name(in.Args[0].Reg))})
 		}
 	}
 }

@@ -9,6 +9,7 @@
 //	wait, epoch      waits, stores of flags, and counts that are wrong
 //	packet           data that come in parts, or after their flag
 //	barrier, async   barriers, and the waits of asynchronous copies
+//	adjacent         barriers that order nothing which others do not
 //
 // A mutant has as many lines as the original, so that lines of findings are those of both.
 package mutate
@@ -78,6 +79,9 @@ type Mutant struct {
 func (m *Mutant) String() string {
 	return fmt.Sprintf("line %d, %s: %q to %q", m.Line, m.Class, m.Was, m.Now)
 }
+
+// ByTimeout reports whether the mistake is in the load of a word that threads write when a wait has timed out.
+func (m *Mutant) ByTimeout() bool { return m.needs != 0 }
 
 // Text is the module with the mistake.
 func (m *Mutant) Text(original []byte) []byte {

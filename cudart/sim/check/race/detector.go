@@ -40,6 +40,8 @@ type Thread struct {
 	complete uint32
 	reading  *reading
 	polled   map[*reading]bool
+	// lastPolled is the one of polled that was added last.
+	lastPolled *reading
 	// step and lanes are of a warp.
 	step   uint32
 	lanes  [orders]laneOrder

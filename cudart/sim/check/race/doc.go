@@ -146,7 +146,12 @@
 //     weak read behind an own strong write, if another thread wrote before it by a strong write that nothing orders.
 //   - A release store whose value another thread has overwritten is forgotten, also where its own thread writes
 //     there again.
-//   - fence.sc counts as fence.acq_rel. An atomic compare-and-swap that fails counts as an atomic that writes.
+//   - An atomic compare-and-swap that fails counts as an atomic that writes.
+//   - fence.sc counts as fence.acq_rel. Of two fence.sc in each other's scope PTX has the first synchronize with the
+//     second, and that order gives no edge here. So nothing goes unnoticed, and there is a false alarm where values
+//     prove which fence was first and no acquire follows, as in Dekker's algorithm with a message behind it. Edges in
+//     the order of a schedule would be wrong: either fence may be first, so they would hide races that a fence in
+//     front of a poll leaves. TestFencesInOrder of package litmus shows both.
 //   - A later write by another thread that happens after a read by .nc does not race with it, though PTX wants the
 //     memory to be read-only until the grid has ended.
 //   - A read through the generic proxy that happens before an asynchronous write does not race with it without a proxy

@@ -34,13 +34,14 @@ func (t *Thread) reads() *reading {
 
 // poll notes a strong read of a message.
 func (d *Detector) poll(t *Thread, m *message, op *Operation) {
-	if m == nil || m.writer == t || m.reading == nil || t.polled[m.reading] || !morallyStrong(m.writer, m.op, t, op) {
+	if m == nil || m.writer == t || m.reading == nil || t.lastPolled == m.reading || t.polled[m.reading] ||
+		!morallyStrong(m.writer, m.op, t, op) {
 		return
 	}
 	if t.polled == nil {
 		t.polled = map[*reading]bool{}
 	}
-	t.polled[m.reading] = true
+	t.polled[m.reading], t.lastPolled = true, m.reading
 	d.polls = append(d.polls, poll{m.reading, t, t.time})
 }
 

@@ -9,7 +9,8 @@ type message struct {
 	releases []*release
 	reading  *reading
 	// observers are those of the write, without its writer.
-	observers []observer
+	observers   []observer
+	fewObserver [1]observer // of observers, as a rule
 }
 
 // release is the first operation of a release pattern, and what its thread knew then.
@@ -59,12 +60,13 @@ func (t *Thread) releasesOf(op *Operation, lanes uint32) []*release {
 	return all
 }
 
-// publish is the message of a strong write behind the message that was there. An atomic operation passes on what it
+// publish fills the message of a strong write behind the message that was there. An atomic operation passes on what it
 // reads, and a thread's own later write what it has released to the same place.
-func publish(t *Thread, op *Operation, releases []*release, before *message) *message {
-	m := &message{writer: t, op: op, releases: releases, reading: t.reads()}
+func (m *message) publish(t *Thread, op *Operation, releases []*release, before *message) {
+	m.writer, m.op, m.releases, m.reading = t, op, releases, t.reads()
+	m.observers = m.fewObserver[:0]
 	if before == nil {
-		return m
+		return
 	}
 	passes := op.Kind == Update && before.writer != t && morallyStrong(before.writer, before.op, t, op)
 	for _, r := range before.releases {
@@ -75,7 +77,6 @@ func publish(t *Thread, op *Operation, releases []*release, before *message) *me
 			m.releases = append(slices.Clip(m.releases), r)
 		}
 	}
-	return m
 }
 
 // supersedes reports whether the message has a later release of the same thread, with a scope that is no narrower.

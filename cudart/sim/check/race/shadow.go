@@ -80,6 +80,9 @@ func (d *Detector) AccessByLanes(t *Thread, m *Memory, op *Operation, lanes uint
 		})
 		d.tears(t, m, op, addresses, elements)
 	}
+	if !op.strong() {
+		addresses = withoutRepeats(addresses)
+	}
 	if op.Kind == Read {
 		m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.read(e, addr, cells, n) })
 		return
@@ -89,6 +92,15 @@ func (d *Detector) AccessByLanes(t *Thread, m *Memory, op *Operation, lanes uint
 		releases = t.releasesOf(op, e.orAll()) // behind what an atomic operation has acquired
 	}
 	m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.write(e, addr, cells, n, releases) })
+}
+
+// withoutRepeats leaves out the second half of addresses that repeats the first one, as where the lanes of a warp are a
+// tile of several rows.
+func withoutRepeats(addresses []uint64) []uint64 {
+	for n := len(addresses) / 2; n > 0 && 2*n == len(addresses) && slices.Equal(addresses[:n], addresses[n:]); n /= 2 {
+		addresses = addresses[:n]
+	}
+	return addresses
 }
 
 // read is a read of elements that have so many cells each.
@@ -114,6 +126,11 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, re
 		d.at.checkWritten(e, addr, cells, perElement)
 	}
 	var orderedWrite, orderedRead *event
+	var messages []message // of a strong write
+	var extras []more
+	if e.op.strong() {
+		messages = make([]message, len(cells))
+	}
 	grain := e.op.Bytes / uint64(perElement)
 	for i := range cells {
 		c := &cells[i]
@@ -142,7 +159,15 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, re
 		}
 		c.write, c.read = e, nil
 		if e.op.strong() {
-			c.extra().message = publish(e.thread, e.op, releases, before)
+			if c.more == nil {
+				if len(extras) == 0 {
+					extras = make([]more, len(cells)-i)
+				}
+				c.more, extras = &extras[0], extras[1:]
+				c.more.reads = c.more.few[:0]
+			}
+			c.more.message = &messages[i]
+			messages[i].publish(e.thread, e.op, releases, before)
 		}
 	}
 }
@@ -184,14 +209,17 @@ func (r *event) standsFor(e *event) bool {
 		r.op.Scope == e.op.Scope && r.op.Bytes == e.op.Bytes && r.op.Proxy == e.op.Proxy)
 }
 
-// each calls f for the elements, those of a page together, with their cells: n for each element.
+// each calls f for the elements, those of a page together, with their cells: n for each element. Lanes that access the
+// same elements by a weak access count once where they are neighbours: one of them changes what is kept.
 func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(at uint64, cells []cell, n int)) {
 	size := op.Bytes * uint64(elements)
 	for i := 0; i < len(addresses); {
 		begin := addresses[i]
 		end := begin + size
-		for i++; i < len(addresses) && addresses[i] == end; i++ {
-			end += size
+		for i++; i < len(addresses) && (addresses[i] == end || addresses[i] == end-size && !op.strong()); i++ {
+			if addresses[i] == end {
+				end += size
+			}
 		}
 		for begin < end {
 			c := m.chunk(begin / chunkBytes)

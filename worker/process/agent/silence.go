@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// HangError is why a run ends that hangs.
+type HangError struct{ Silence time.Duration }
+
+func (e *HangError) Error() string {
+	return fmt.Sprintf("the job hangs: no worker has written anything or shown a heartbeat for %v (--hang-timeout)",
+		e.Silence)
+}
+
+// silentAt returns when the workers will have been silent for too long, and false if no time is set for that.
+func (g *group) silentAt() (time.Time, bool) {
+	dumps := g.spec.Dumps
+	if dumps == nil || dumps.Hang <= 0 || g.ending.begun() || g.dumping.done != nil || len(g.workers) == 0 {
+		return time.Time{}, false
+	}
+	last := g.dumping.resumed
+	for _, w := range g.workers {
+		for _, at := range []time.Time{w.startedAt, w.exitedAt, w.lastWrite(), g.heartbeat(w)} {
+			if at.After(last) {
+				last = at
+			}
+		}
+	}
+	return last.Add(dumps.Hang), true
+}
+
+// silenceInterval is how often the loop looks whether silent workers have begun to write again. Until it has seen that,
+// the other nodes take the workers for silent.
+const silenceInterval = 200 * time.Millisecond
+
+// silenceAt returns when to look for silence, or at if that is earlier.
+func (g *group) silenceAt(now, at time.Time) time.Time {
+	silent, applies := g.silentAt()
+	switch {
+	case !applies:
+		return at
+	case g.dumping.silent:
+		return earlier(at, now.Add(silenceInterval))
+	}
+	return earlier(at, silent)
+}
+
+// heartbeat is when a worker last touched its file; zero: never.
+func (g *group) heartbeat(w *worker) time.Time {
+	if g.spec.Dumps.Heartbeat == nil {
+		return time.Time{}
+	}
+	info, err := os.Stat(g.spec.Dumps.Heartbeat(w.LocalRank))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// checkSilence begins the end of a job that hangs. An agent that was itself stopped, together with its workers, counts
+// from when it went on: its loop never waits for more than longestWait otherwise.
+func (g *group) checkSilence(now time.Time) {
+	d := &g.dumping
+	if !d.lookedAt.IsZero() && now.Sub(d.lookedAt) > 2*longestWait {
+		d.resumed = now
+	}
+	d.lookedAt = now
+	at, applies := g.silentAt()
+	if !applies {
+		return
+	}
+	silent := due(at, now)
+	switch tell := g.spec.Dumps.Silent; {
+	case tell != nil && silent != d.silent:
+		d.silent = silent
+		tell(silent)
+	case tell == nil && silent:
+		g.dump(DumpRequest{Reason: (&HangError{Silence: g.spec.Dumps.Hang}).Error(), Hang: true})
+	}
+}
