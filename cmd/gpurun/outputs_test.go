@@ -34,7 +34,7 @@ var outputPages = map[string]map[string]string{
 }
 
 // A command behind "$ " in a document prints what the document shows below it. The line "..." stands for lines that are
-// left out, and "..." in a line for a part of it. With the flag -update outputs that differ are written into the documents.
+// left out, and "..." in a line for a part of it. The flag -update writes outputs that differ into the documents.
 func TestOutputsOfDocuments(t *testing.T) {
 	if _, err := driver.New().Devices(); err == nil {
 		t.Skip("the documents show what a machine without a GPU prints")
@@ -156,9 +156,9 @@ var varying = []struct {
 	{regexp.MustCompile(`the other rank was|(the other \d+|\d+ other) ranks? w(as|ere)`), "other ranks were"},
 }
 
-// resultRow is a row of a collective's table up to the count of wrong elements in place. A time has a decimal point only
-// where there is room.
-var resultRow = regexp.MustCompile(`(?m)^( *\d+ +\d+ +\w+ +\w+ +-?\d+)(?: +[\d.]+){3}( +\d+)(?: +[\d./NA]+){3}`)
+// resultRow is a row of a collective's table, up to the count of wrong elements in place. Long times have no point.
+var resultRow = regexp.MustCompile(
+	`(?m)^( *\d+ +\d+ +\w+ +\w+ +-?\d+)(?: +[\d.]+){3}( +\d+)(?: +[\d./NA]+){3}`)
 
 func masked(output string) string {
 	for _, v := range varying {
