@@ -24,6 +24,7 @@ var outputPages = map[string]map[string]string{
 	"docs/check.md":                  {"cmd/gpurun/testdata/check": "."},
 	"docs/collectives.md":            {},
 	"docs/configuration.md":          {"cmd/gpurun/testdata/outputs/configuration": "."},
+	"docs/doctor-and-smoke.md":       {},
 	"docs/exit-codes.md":             {},
 	"docs/inspect.md":                {"cmd/gpurun/testdata/outputs/inspect": "."},
 	"docs/kernel-files.md":           {"kernels/examples": ".", "cmd/gpurun/testdata/outputs/kernel-files": "."},
@@ -173,6 +174,27 @@ func outputPattern(shown string) *regexp.Regexp {
 	const dots = `\.\.\.`
 	lines := regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(dots)+`\n`).ReplaceAllString(quoted, `(?s:.*?)`)
 	return regexp.MustCompile(`^` + strings.ReplaceAll(lines, dots, `.*`) + `$`)
+}
+
+// docs/kernel-files.md shows the draft that "gpurun kernel init" makes of its first kernel.
+func TestDraftOfGuide(t *testing.T) {
+	ptx, err := os.ReadFile(filepath.Join(repository, "kernels", "examples", "oneshot.ptx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "oneshot.ptx"), ptx, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	said := outputOf(t, executable(t), folder, "kernel init oneshot.ptx")
+	draft, err := os.ReadFile(filepath.Join(folder, "oneshot.toml"))
+	if err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	shown := regexp.MustCompile(`(?m)^.`).ReplaceAllString(string(draft), codeIndent+"$0")
+	if !strings.Contains(readDocument(t, filepath.Join("docs", "kernel-files.md")), shown) {
+		t.Errorf("docs/kernel-files.md shows another draft than\n%s", shown)
+	}
 }
 
 // Outputs are found between commands and text, and compared but for what varies.

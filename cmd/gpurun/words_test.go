@@ -31,8 +31,8 @@ func TestSentencesAreShort(t *testing.T) {
 	}
 }
 
-// prefer has words that the documents do not use, and what to write instead: misspelled words, other spellings of names,
-// and metaphors of our own where the field has a term.
+// prefer has words that the documents do not use, and what to write instead: misspelled words, names in another
+// spelling, and metaphors of our own where the field has a term.
 var prefer = map[string]string{
 	"acces": "access", "accross": "across", "adress": "address", "allready": "already", "alot": "a lot",
 	"begining": "beginning", "comming": "coming", "completly": "completely", "definitly": "definitely",
