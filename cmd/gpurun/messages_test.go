@@ -181,7 +181,8 @@ func faultSentences() []message {
 // noAnswer matches what scripts expect on stderr, and nobody needs an answer to: lines of programs, annotations and log
 // entries that repeat a message, torchrun's table of failures, a time, and a part of a message that varies.
 var noAnswer = regexp.MustCompile(`^(  |::error |\{|Failures:|Root Cause|error_file|the run took|lost my way|` +
-	`sitecustomize|wait_for_others|nowhere\.so|Post "|rank 3 of 4|.*executable file not found|config file list|.*: a test\))`)
+	`sitecustomize|wait_for_others|nowhere\.so|Post "|rank 3 of 4|config file list|.*executable file not found|` +
+	`.*: a test\))`)
 
 // scriptSentences are the patterns of stderr that scripts expect after a command with one of the codes.
 func scriptSentences(t *testing.T) []message {

@@ -92,8 +92,8 @@ func updates() bool {
 // codeIndent begins each line of code.
 const codeIndent = "    "
 
-// commandOfOutput is a command whose output follows.
-var commandOfOutput = regexp.MustCompile(`(?m)^    \$ (?:\./)?gpurun (.*)\n`)
+// commandOfOutput is a command whose output follows: variables, and what is behind gpurun.
+var commandOfOutput = regexp.MustCompile(`(?m)^    \$ ((?:[A-Z_]+=\S* )*)(?:\./)?gpurun (.*)\n`)
 
 // withOutputs gives the output of each command of a page to replace, and puts in its place what replace returns. An
 // output ends where the code ends, or at the next command.
@@ -110,7 +110,7 @@ func withOutputs(page string, replace func(command, shown string) string) string
 		for ; i+1 < len(lines) && outputGoesOn(lines[i+1:]); i++ {
 			shown.WriteString(strings.TrimPrefix(lines[i+1], codeIndent))
 		}
-		for line := range strings.Lines(replace(found[1], shown.String())) {
+		for line := range strings.Lines(replace(found[1]+found[2], shown.String())) {
 			if line != "\n" {
 				b.WriteString(codeIndent)
 			}
@@ -129,11 +129,15 @@ func outputGoesOn(lines []string) bool {
 	return strings.HasPrefix(next, codeIndent) && !strings.HasPrefix(next, codeIndent+"$ ")
 }
 
-// outputOf runs a command and returns what it prints on both streams, without blanks at the ends of lines.
+// outputOf runs a command, which may begin with variables, and returns what it prints on both streams, without blanks at
+// the ends of lines.
 func outputOf(t *testing.T, gpurun, folder, command string) string {
-	cmd := exec.Command(gpurun, shellWords(command)...)
-	cmd.Dir = folder
-	cmd.Env = append(os.Environ(), "GITHUB_ACTIONS=", "NO_COLOR=1")
+	words, variables := shellWords(command), append(os.Environ(), "GITHUB_ACTIONS=", "NO_COLOR=1")
+	for len(words) > 0 && regexp.MustCompile(`^[A-Z_]+=`).MatchString(words[0]) {
+		words, variables = words[1:], append(variables, words[0])
+	}
+	cmd := exec.Command(gpurun, words...)
+	cmd.Dir, cmd.Env = folder, variables
 	out, err := cmd.CombinedOutput()
 	if ended := new(exec.ExitError); err != nil && !errors.As(err, &ended) {
 		t.Fatalf("gpurun %s: %v", command, err)
@@ -199,13 +203,13 @@ func TestDraftOfGuide(t *testing.T) {
 
 // Outputs are found between commands and text, and compared but for what varies.
 func TestOutputsAreFound(t *testing.T) {
-	page := "A\n\n    $ gpurun a\n    1\n\n      2\n    $ gpurun b\n\nB\n\n    $ ./gpurun c -x\n    3\n"
+	page := "A\n\n    $ X=1 gpurun a\n    1\n\n      2\n    $ gpurun b\n\nB\n\n    $ ./gpurun c -x\n    3\n"
 	var all []string
 	made := withOutputs(page, func(command, shown string) string {
 		all = append(all, command, shown)
 		return shown
 	})
-	want := []string{"a", "1\n\n  2\n", "b", "", "c -x", "3\n"}
+	want := []string{"X=1 a", "1\n\n  2\n", "b", "", "c -x", "3\n"}
 	if made != page || strings.Join(all, "|") != strings.Join(want, "|") {
 		t.Errorf("got %q and %q", all, made)
 	}
