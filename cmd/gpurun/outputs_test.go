@@ -195,9 +195,20 @@ func TestDraftOfGuide(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
-	shown := regexp.MustCompile(`(?m)^.`).ReplaceAllString(string(draft), codeIndent+"$0")
-	if !strings.Contains(readDocument(t, filepath.Join("docs", "kernel-files.md")), shown) {
-		t.Errorf("docs/kernel-files.md shows another draft than\n%s", shown)
+	shows(t, filepath.Join("docs", "kernel-files.md"), string(draft))
+}
+
+// README.md shows a kernel file as it is.
+func TestREADMEShowsAKernelFile(t *testing.T) {
+	shows(t, "README.md", readDocument(t, filepath.Join("kernels", "examples", "oneshot.toml")))
+}
+
+// shows checks that a document has a text as code.
+func shows(t *testing.T, name, text string) {
+	t.Helper()
+	code := regexp.MustCompile(`(?m)^.`).ReplaceAllString(text, codeIndent+"$0")
+	if !strings.Contains(readDocument(t, name), code) {
+		t.Errorf("%s does not show\n%s", name, code)
 	}
 }
 
