@@ -19,19 +19,21 @@ var _ = golden.Check // which defines -update
 // outputPages are the documents that show outputs behind lines "    $ gpurun ...". Each has the files that its commands
 // need: from a folder in the repository to one below the folder where they run. docs/check-zoo.md has its own test.
 var outputPages = map[string]map[string]string{
-	"README.md":                      {"kernels/examples": "kernels/examples"},
-	"docs/benchmarking.md":           {"cmd/gpurun/testdata/outputs/compare": "."},
-	"docs/check.md":                  {"cmd/gpurun/testdata/check": "."},
-	"docs/collectives.md":            {},
-	"docs/configuration.md":          {"cmd/gpurun/testdata/outputs/configuration": "."},
-	"docs/doctor-and-smoke.md":       {},
-	"docs/exit-codes.md":             {},
-	"docs/inspect.md":                {"cmd/gpurun/testdata/outputs/inspect": "."},
-	"docs/kernel-files.md":           {"kernels/examples": ".", "cmd/gpurun/testdata/outputs/kernel-files": "."},
-	"docs/kernel-files-reference.md": {"cmd/gpurun/testdata/outputs/reference": "."},
-	"docs/litmus.md":                 {"cmd/gpurun/testdata/outputs/litmus": "."},
-	"docs/several-machines.md":       {},
-	"docs/products.md":               {},
+	"README.md":                {"kernels/examples": "kernels/examples"},
+	"docs/benchmarking.md":     {"cmd/gpurun/testdata/outputs/compare": "."},
+	"docs/check.md":            {"cmd/gpurun/testdata/check": "."},
+	"docs/collectives.md":      {},
+	"docs/configuration.md":    {"cmd/gpurun/testdata/outputs/configuration": "."},
+	"docs/doctor-and-smoke.md": {},
+	"docs/exit-codes.md":       {},
+	"docs/inspect.md":          {"cmd/gpurun/testdata/outputs/inspect": "."},
+	"docs/kernel-files.md":     {"kernels/examples": ".", "cmd/gpurun/testdata/outputs/kernel-files": "."},
+	"docs/kernel-files-reference.md": {
+		"kernels/examples": ".", "cmd/gpurun/testdata/outputs/reference": ".",
+	},
+	"docs/litmus.md":           {"cmd/gpurun/testdata/outputs/litmus": "."},
+	"docs/several-machines.md": {},
+	"docs/products.md":         {},
 }
 
 // A command behind "$ " in a document prints what the document shows below it. The line "..." stands for lines that are
@@ -129,8 +131,7 @@ func outputGoesOn(lines []string) bool {
 	return strings.HasPrefix(next, codeIndent) && !strings.HasPrefix(next, codeIndent+"$ ")
 }
 
-// outputOf runs a command, which may begin with variables, and returns what it prints on both streams, without blanks at
-// the ends of lines.
+// outputOf runs a command, which may begin with variables. It returns both streams, without blanks at ends of lines.
 func outputOf(t *testing.T, gpurun, folder, command string) string {
 	words, variables := shellWords(command), append(os.Environ(), "GITHUB_ACTIONS=", "NO_COLOR=1")
 	for len(words) > 0 && regexp.MustCompile(`^[A-Z_]+=`).MatchString(words[0]) {
