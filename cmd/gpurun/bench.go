@@ -49,8 +49,10 @@ func newBenchCommand(a *program.Invocation) *cobra.Command {
 		},
 	}
 	cmd.ValidArgsFunction = completeCollectives
+	takeOneMachine(cmd)
 	showDefaultsOf(cmd, bench.PlanOptions())
 	bench.AddFlags(cmd.Flags())
+	flags.AddJSON(cmd.Flags())
 	flags.AddCompile(cmd.Flags())
 	for _, o := range matmul.Operations() {
 		cmd.AddCommand(newProductBenchCommand(a, o))
@@ -102,6 +104,7 @@ func newProductBenchCommand(a *program.Invocation, what *matmul.Operation) *cobr
 	}
 	showDefaultsOf(cmd, bench.ProductPlanOptions())
 	bench.AddProductFlags(cmd.Flags())
+	flags.AddJSON(cmd.Flags())
 	flags.AddCompile(cmd.Flags())
 	return cmd
 }

@@ -17,9 +17,9 @@ memory model of PTX. A finding names both accesses with their lines. Results are
 with a reference, too.
 
 Without a word, check runs all algorithms of all collectives and products. A word is a
-collective, a product or a kernel file. The calls follow each other without a wait of the host, so that a call that
-leaves too early races with the next one. A seed gives the same schedules again, on any
-machine. Schedules are sampled: a clean report is no proof.
+collective, a product or a kernel file. The calls follow each other without a wait of the
+host, so that a call that leaves too early races with the next one. A seed gives the same
+schedules again, on any machine. Schedules are sampled: a clean report is no proof.
 
 Exit codes: 0 nothing was found; 1 a finding; 4 a deadlock; 7 incomplete: something was not
 checked, such as an instruction that check does not model; 2 usage; 3 environment.`
@@ -45,11 +45,9 @@ func newCheckCommand(a *program.Invocation) *cobra.Command {
 			return benchNames(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	takeLauncherFlags(cmd)
 	o.Add(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
-		}
 		if err := o.Read(cmd.Flags()); err != nil {
 			return usageError(err, cmd)
 		}

@@ -25,13 +25,15 @@ import (
 // newRunCommand makes a command that runs one collective or product, without its help, flags
 // and action.
 func newRunCommand(name string, aliases []string, summary string) *cobra.Command {
-	return &cobra.Command{Use: name, Aliases: aliases, Short: "Run and verify " + name + ": " + summary, Args: noArguments}
+	short := strings.ToUpper(summary[:1]) + summary[1:]
+	return &cobra.Command{Use: name, Aliases: aliases, Short: short, Args: noArguments}
 }
 
 func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *cobra.Command {
 	cmd := newRunCommand(what.Name, what.Aliases, what.Summary)
 	cmd.Long, cmd.Example = collectiveLong(what), strings.Join(collectiveExamples(what), "\n")
 	flags.AddCollective(cmd.Flags(), what)
+	flags.AddJSON(cmd.Flags())
 	flags.AddCompile(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		planRun := func() (*plan.Plan, error) {
@@ -59,6 +61,7 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 	cmd := newRunCommand(what.Name, what.Aliases, what.Summary)
 	cmd.Long, cmd.Example = productLong(what), strings.Join(productExamples(what), "\n")
 	flags.AddProduct(cmd.Flags())
+	flags.AddJSON(cmd.Flags())
 	flags.AddCompile(cmd.Flags())
 	flags.AddInject(cmd.Flags())
 	flags.AddSkew(cmd.Flags())
@@ -108,7 +111,7 @@ func collectiveLong(what *collective.Collective) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s.\n\n%s\n\nAlgorithms:\n", what.Name, what.Summary, verification(what.Shape))
 	for _, algorithm := range what.Algorithms {
-		fmt.Fprintf(&b, "  %-16s %s\n", algorithm.Name, algorithm.Summary)
+		fmt.Fprintln(&b, entry(algorithm.Name, algorithm.Summary))
 	}
 	b.WriteString("\nTimes are medians, in microseconds, of the slowest rank.\n\n" + exitCodesWithThresholds)
 	return b.String()
@@ -137,9 +140,9 @@ func collectiveExamples(what *collective.Collective) []string {
 	lines := []string{
 		name + " -b 8 -e 128M -f 2",
 		launcher + " -d half,bfloat16 --algo all -J results.json",
-		name + " -b 28 -e 28 -n 100 -G 10                         small calls, replayed from a graph",
-		name + " --explain                                        show which algorithm auto chooses, and why",
-		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8      inject a fault",
+		name + " -b 28 -e 28 -n 100 -G 10              small calls, replayed from a graph",
+		name + " --explain                             which algorithm auto chooses, and why",
+		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8   inject a fault",
 	}
 	if flags.HasEpilogues(what) {
 		lines = append(lines, name+" -d bfloat16 --epilogue rmsnorm --hidden 8192")
@@ -173,7 +176,7 @@ result, and the CPU verifies samples of it.
 Algorithms:
 `)
 	for _, algorithm := range what.Algorithms {
-		fmt.Fprintf(&b, "  %-16s %s\n", algorithm.Name, algorithm.Summary)
+		fmt.Fprintln(&b, entry(algorithm.Name, algorithm.Summary))
 	}
 	b.WriteString("\nTimes are of the slowest rank; the first column is the median. TFLOP/s are per rank.\n\n" + exitCodes)
 	return b.String()
@@ -184,7 +187,7 @@ func productExamples(what *matmul.Operation) []string {
 		"  gpurun --nproc-per-node 4 " + what.Name + " -m 4096 -n 6656 -k 16384 -d bfloat16",
 		"  gpurun " + what.Name + " -m 1024,2048,4096,8192 --algo all -J results.json",
 		"  gpurun bench " + what.Name + " --against decomposed",
-		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8      inject a fault",
+		"  gpurun --device sim " + what.Name + " --inject corrupt:rank=0,byte=8   inject a fault",
 	}
 }
 

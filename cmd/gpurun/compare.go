@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
@@ -51,7 +52,9 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 	tolerance := cmd.Flags().Float64("tolerance", 5, "`percent` that a case may be slower")
 	all := cmd.Flags().Bool("all", false, "fail if the new run lacks a case of the old run")
 	output := cmd.Flags().String("output", "table", "output `format`: table, markdown or json")
+	flags.AddJSON(cmd.Flags())
 	html := cmd.Flags().String("html", "", "write the comparison as a page for a browser to this `file`")
+	takeLauncherFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		print, ok := map[string]func(bench.Comparison, io.Writer) error{
 			"table":    func(c bench.Comparison, w io.Writer) error { return c.Print(w, false) },
@@ -65,9 +68,6 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 			return usageError(exit.Usagef("--tolerance: %v is not a percentage of 0 or more", *tolerance), cmd)
 		case len(files) != 2:
 			return usageError(exit.Usagef("compare takes two files, the old and the new, and got %d", len(files)), cmd)
-		}
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
 		}
 		return outcome.Annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, *all,
 			func(c bench.Comparison, w io.Writer) error {

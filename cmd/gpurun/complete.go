@@ -19,8 +19,11 @@ func isCompletion(args []string) bool {
 }
 
 // addCompletions has shells offer what cobra does not: scripts to launch, and the values of
-// flags. A command that takes words offers them itself.
-func addCompletions(root *cobra.Command) {
+// flags. words are the words of the line. A command that takes words offers them itself.
+func addCompletions(root *cobra.Command, words []string) {
+	if cmd, _, err := root.Find(words); err == nil {
+		hideLauncherFlags(cmd)
+	}
 	root.ValidArgsFunction = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault // files
 	}

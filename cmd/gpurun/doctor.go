@@ -45,15 +45,13 @@ func newDoctorCommand(a *program.Invocation) *cobra.Command {
 	flags.AddOnly(cmd.Flags(), "timeout", "seed", "sim-seed", "sim-arch", "sim-memory", "p2p", "symm", "nccl-lib",
 		"nvshmem-lib", "cublas-lib", "output", "html")
 	cmd.Flags().Lookup("output").Usage = "output `format`: table or json"
-	asJSON := cmd.Flags().Bool("json", false, "the same as --output json")
+	flags.AddJSON(cmd.Flags())
 	flags.AddInject(cmd.Flags())
+	takeOneMachine(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		s, c, inject, err := planDoctor(cmd)
 		if err != nil {
 			return outcome.Annotated(a, doctorTitle, err)
-		}
-		if *asJSON {
-			c.Output = "json"
 		}
 		return outcome.Annotated(a, doctorTitle, a.Guarded(func() error {
 			return s.NameSource(runDoctor(cmd.Context(), a, c, inject))

@@ -28,6 +28,7 @@ func newDumpCommand(a *program.Invocation) *cobra.Command {
 		Long:    dumpLong,
 		Example: dumpExample,
 	}
+	takeLauncherFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		if len(words) != 1 {
 			return usageError(exit.Usagef("dump takes one process ID, and got %d words", len(words)), cmd)
@@ -35,9 +36,6 @@ func newDumpCommand(a *program.Invocation) *cobra.Command {
 		pid, err := strconv.Atoi(words[0])
 		if err != nil || pid < 1 {
 			return usageError(exit.Usagef("dump: %q is not a process ID", words[0]), cmd)
-		}
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
 		}
 		agent, err := request.FindAgent(pid)
 		if err != nil {

@@ -15,20 +15,20 @@ import (
 
 // showDefaultsInHelp adds the defaults to the flags of a command when its help is shown, and
 // not before: every process of a run makes the commands, and few show help. A command whose
-// defaults differ calls showDefaultsOf.
-func showDefaultsInHelp(root *cobra.Command) { setHelp(root, root.HelpFunc(), plan.Options{}) }
+// defaults differ calls showDefaultsOf itself.
+func showDefaultsInHelp(root *cobra.Command) { showDefaultsOf(root, plan.Options{}) }
 
 // showDefaultsOf has the help of a command show the defaults that its options make.
 func showDefaultsOf(cmd *cobra.Command, o plan.Options) {
-	setHelp(cmd, (&cobra.Command{}).HelpFunc(), o)
-}
-
-func setHelp(cmd *cobra.Command, help func(*cobra.Command, []string), o plan.Options) {
-	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if err := addDefaults(cmd, o); err != nil {
+	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		hideLauncherFlags(cmd)
+		err := addDefaults(cmd, o)
+		if err == nil {
+			err = writeHelp(cmd.OutOrStdout(), cmd)
+		}
+		if err != nil {
 			cmd.PrintErrln("gpurun:", err)
 		}
-		help(cmd, args)
 	})
 }
 
@@ -40,6 +40,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "help":
+			takeLauncherFlags(c)
 			c.Run, c.RunE = nil, func(_ *cobra.Command, words []string) error {
 				about, unknown, err := root.Find(words)
 				if err != nil || len(unknown) > 0 {
@@ -49,6 +50,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 				return about.Help()
 			}
 		case "completion":
+			takeLauncherFlags(c)
 			shells := c.Commands()
 			c.Args = cobra.ArbitraryArgs
 			c.RunE = func(c *cobra.Command, words []string) error {
@@ -73,8 +75,8 @@ func addDefaults(cmd *cobra.Command, o plan.Options) error {
 		return err
 	}
 	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { addDefault(f, inherited, simulated) })
-	if !cmd.HasParent() {
-		return nil
+	if !cmd.HasParent() || !takesLauncherFlag(cmd, "device") {
+		return nil // the command has its defaults itself
 	}
 	own, simulated, err := defaultsOf(o)
 	if err != nil {

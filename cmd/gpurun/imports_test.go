@@ -86,7 +86,7 @@ var onRanks = []string{
 var layers = [][]string{
 	{"nvsentinel/v1"},
 	{"exit", "suggest", "slurm", "torchrun", "foreign", "nvsentinel"},
-	{"settings", "flags", "program"},
+	{"settings", "flags", "program", "terminal"},
 	{"host", "node", "outcome", "inspect", "flags/flagtest"},
 	{"session", "list", "kernelcode", "kerneldraft", "kernelshow", "checkreport"},
 	{"plan", "doctor", "launch"},

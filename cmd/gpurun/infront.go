@@ -19,6 +19,10 @@ func refuseInFront(root *cobra.Command, words []string) error {
 	}
 	for i, word := range words[:at] {
 		meaning := meantInFront(word)
+		if word == "-e" && strings.Contains(words[i+1], "=") {
+			meaning = "is docker's: processes inherit the environment: write VARIABLE gpurun COMMAND"
+			meaning = strings.Replace(meaning, "VARIABLE", words[i+1], 1)
+		}
 		if meaning == "" {
 			continue
 		}
@@ -52,6 +56,11 @@ func meantInFront(word string) string {
 	case "-n", "-np", "--np":
 		return "is mpirun's number of processes: write gpurun --nproc-per-node VALUE COMMAND; " +
 			"the number of timed calls is given behind the command: gpurun COMMAND -n VALUE"
+	case "-host", "-hostfile":
+		return "is mpirun's: gpurun is started once on each machine, " +
+			"and --nnodes, --node-rank and --master-addr say which one this is"
+	case "-it", "-ti":
+		return "is docker's, and gpurun starts no containers: write gpurun COMMAND"
 	case "-N":
 		return "is srun's number of machines: write gpurun --nnodes VALUE COMMAND; " +
 			"the number of sweeps is given behind the command: gpurun COMMAND -N VALUE"

@@ -33,10 +33,8 @@ func newInspectCommand(a *program.Invocation) *cobra.Command {
 		Example: inspectExample,
 	}
 	asJSON := cmd.Flags().Bool("json", false, "write JSON instead of text")
+	takeLauncherFlags(cmd)
 	cmd.RunE = func(_ *cobra.Command, files []string) error {
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
-		}
 		if len(files) == 0 {
 			return usageError(exit.Usagef("inspect needs at least one file of PTX or other GPU code"), cmd)
 		}

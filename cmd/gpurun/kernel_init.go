@@ -44,10 +44,8 @@ func newKernelInitCommand(a *program.Invocation) *cobra.Command {
 	f.StringVar(&o.collective, "collective", "allreduce", "`collective` of the algorithm of --of")
 	f.StringSliceVar(&o.types, "type", []string{"float"}, "comma-separated element `types` for --of")
 	f.BoolVar(&o.force, "force", false, "replace files that exist")
+	takeLauncherFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
-		}
 		folder, files, err := o.files(cmd, words)
 		if err != nil {
 			return err

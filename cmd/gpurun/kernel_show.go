@@ -49,6 +49,7 @@ func newKernelShowCommand(a *program.Invocation) *cobra.Command {
 	f.BoolVar(&o.call.InPlace, "in-place", false, "show a call whose output is its input")
 	f.BoolVar(&o.json, "json", false, "write JSON instead of text")
 	flags.AddCompile(f)
+	takeLauncherFlags(cmd, "nproc-per-node", "config")
 	cmd.ValidArgsFunction = completeKernelFiles
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {
 		if len(words) != 1 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,10 +57,13 @@ func launchFlagError(cmd *cobra.Command, err error) error {
 	if !errors.As(err, &unknown) {
 		return usageError(&exit.UsageError{Err: err}, cmd)
 	}
+	text := err.Error()
+	if instead := habit(cmd, unknown.Flag); instead != "" {
+		return usageError(&exit.UsageError{Err: errors.New(text + instead)}, cmd)
+	}
 	var names []string
 	note := func(f *pflag.Flag) { names = append(names, "--"+f.Name) }
 	cmd.Flags().VisitAll(note)
-	text := err.Error() + replacement(unknown.Flag[1:])
 	if best := suggest.Nearest(unknown.Flag, names); best != "" && len(unknown.Flag) > len("-g") {
 		text += "; did you mean " + best + "?"
 	}
@@ -78,12 +82,16 @@ func launches(root *cobra.Command, line torchrun.Line) bool {
 	word := line.Words[0]
 	own, _, err := root.Find([]string{word})
 	return (err != nil || own == root) && word != "help" && word != "completion" && !strings.HasPrefix(word, "__") &&
-		launchable(word)
+		launchable(root, word)
 }
 
 // launchable reports whether a bare word names a program or script, even a missing one, rather
 // than a misspelled collective.
-func launchable(word string) bool {
+func launchable(root *cobra.Command, word string) bool {
+	_, err := os.Stat(word)
+	if base := filepath.Base(word); err != nil && base != word && namesCommand(root, base) {
+		return false // ./build/all_reduce_perf, which unknownCommand explains
+	}
 	if strings.HasSuffix(word, ".py") || strings.Contains(word, "/") {
 		return true
 	}

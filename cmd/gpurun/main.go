@@ -16,6 +16,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/worker/process/crash"
 	"gpurun/worker/process/guard"
@@ -52,7 +53,10 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 		}
 	}
 	messages := program.NewMessages(stderr)
-	a := &program.Invocation{In: stdin, Out: stdout, Err: messages, Args: args, Signals: caught, Lifeline: lifeline}
+	a := &program.Invocation{
+		In: stdin, Out: terminal.NewPainter(stdout, os.Getenv), Err: messages, Args: args, Signals: caught,
+		Lifeline: lifeline,
+	}
 	root := newCommand(a)
 	root.SetArgs(args[1:])
 	root.SetIn(stdin)
@@ -79,7 +83,7 @@ func newCommand(a *program.Invocation) *cobra.Command {
 	}
 	root := newRootCommand(a)
 	if isCompletion(a.Args) {
-		addCompletions(root)
+		addCompletions(root, a.Args[2:])
 		return root
 	}
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)

@@ -43,12 +43,10 @@ func newReportCommand(a *program.Invocation) *cobra.Command {
 	}
 	output := cmd.Flags().StringP("output-file", "o", "report.html", "`file` of the page")
 	title := cmd.Flags().String("title", "gpurun report", "`title` of the page")
+	takeLauncherFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		if len(files) == 0 {
 			return usageError(exit.Usagef("report takes files of results, as -J or --json writes them"), cmd)
-		}
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
 		}
 		return outcome.Annotated(a, "gpurun report", reportFiles(*output, *title, files))
 	}

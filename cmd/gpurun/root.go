@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
 	"gpurun/kernels/matmul"
@@ -77,13 +79,17 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 		return pflag.NormalizedName(strings.ReplaceAll(name, "_", "-"))
 	})
 	root.SetFlagErrorFunc(flagError)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return prepare(a, cmd) }
 	showDefaultsInHelp(root)
 	// What follows the first word belongs to the command that it names.
 	root.Flags().SetInterspersed(false)
 	flags.AddLauncher(root.PersistentFlags())
+	root.PersistentFlags().String(colorFlag, terminal.Auto,
+		"colours of verdicts, `auto|always|never`; auto: on a terminal")
 	root.Flags().AddFlagSet(torchrun.New().Flags())
 	flags.AddCommand(root.Flags())
 	flags.AddDumps(root.Flags())
+	addGroups(root)
 	root.AddCommand(commands(a)...)
 	refuseUnknownTopics(root)
 	return root
@@ -91,14 +97,18 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 
 // commands are gpurun's own. A new command is added here, and has a file of its own.
 func commands(a *program.Invocation) []*cobra.Command {
-	var all []*cobra.Command
+	var run []*cobra.Command
 	for _, c := range kernels.Collectives() {
-		all = append(all, newCollectiveCommand(a, c))
+		run = append(run, newCollectiveCommand(a, c))
 	}
 	for _, o := range matmul.Operations() {
-		all = append(all, newProductCommand(a, o))
+		run = append(run, newProductCommand(a, o))
 	}
-	return append(all, newTuneCommand(a), newBenchCommand(a), newCompareCommand(a), newReportCommand(a),
-		newDoctorCommand(a), newSmokeCommand(a), newCheckCommand(a), newListCommand(a), newInspectCommand(a),
-		newKernelCommand(a), newDumpCommand(a), newVersionCommand(a))
+	return slices.Concat(
+		inGroup(runGroup, append(run, newKernelCommand(a))...),
+		inGroup(measureGroup, newBenchCommand(a), newCompareCommand(a), newTuneCommand(a), newReportCommand(a)),
+		inGroup(checkGroup, newCheckCommand(a), newInspectCommand(a)),
+		inGroup(diagnoseGroup, newDoctorCommand(a), newSmokeCommand(a), newDumpCommand(a)),
+		[]*cobra.Command{newListCommand(a), newVersionCommand(a)},
+	)
 }

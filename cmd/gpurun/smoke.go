@@ -61,6 +61,7 @@ func newSmokeCommand(a *program.Invocation) *cobra.Command {
 			}))
 		},
 	}
+	takeOneMachine(cmd)
 	showDefaultsOf(cmd, smoke.PlanOptions())
 	smoke.AddFlags(cmd.Flags())
 	system = cmd.Flags().String("report", "", "`system` that is told of the verdict: nvsentinel, over the socket that "+

@@ -66,6 +66,7 @@ func newTuneCommand(a *program.Invocation) *cobra.Command {
 		},
 	}
 	cmd.ValidArgsFunction = completeCollectives
+	takeOneMachine(cmd)
 	showDefaultsOf(cmd, tune.PlanOptions())
 	tune.AddFlags(cmd.Flags())
 	return cmd

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,25 +40,22 @@ func noArguments(cmd *cobra.Command, words []string) error {
 	return nil
 }
 
-// noLauncherFlags refuses the launcher's flags, which all commands inherit, for commands
-// that launch nothing.
-func noLauncherFlags(cmd *cobra.Command) (err error) {
-	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Changed {
-			err = usageError(exit.Usagef("unknown flag --%s for %q", f.Name, cmd.CommandPath()), cmd)
-		}
-	})
-	return err
-}
-
 func unknownCommand(cmd *cobra.Command, word string) error {
-	var valid []string
+	if base := filepath.Base(word); base != word && namesCommand(cmd, base) {
+		return usageError(exit.Usagef("there is no file %s; gpurun has a command for it: write gpurun %s", word, base), cmd)
+	}
+	if text := suggest.Command(word); text != "" {
+		return usageError(exit.Usagef("unknown command %q; %s", word, text), cmd)
+	}
+	names := map[string]string{}
 	for _, c := range cmd.Commands() {
-		if !c.Hidden {
-			valid = append(append(valid, c.Name()), c.Aliases...)
+		for _, name := range append(c.Aliases, c.Name()) {
+			if !c.Hidden {
+				names[name] = c.Name()
+			}
 		}
 	}
-	return usageError(suggest.Unknown("collective or command", word, valid), cmd)
+	return usageError(suggest.Meant("collective or command", word, names, "gpurun --help shows all"), cmd)
 }
 
 // flagError turns what pflag says about a command line into a usage error that suggests a
@@ -77,8 +75,8 @@ func flagError(cmd *cobra.Command, err error) error {
 			return usageError(exit.Usagef("%s", text), cmd)
 		}
 	}
-	if unknown.GetSpecifiedShortnames() != "" {
-		return usageError(exit.Usagef("unknown flag -%s%s", name, replacement(name)), cmd)
+	if letters := unknown.GetSpecifiedShortnames(); letters != "" {
+		return usageError(exit.Usagef("unknown flag -%s%s", name, habit(cmd, "-"+letters, "-"+name)), cmd)
 	}
 	launched := torchrun.New().Flags()
 	flags.AddCommand(launched)
@@ -86,8 +84,15 @@ func flagError(cmd *cobra.Command, err error) error {
 	if cmd.HasParent() && launched.Lookup(name) != nil {
 		return usageError(exit.Usagef("--%s applies to launched programs, not to %q", name, cmd.CommandPath()), cmd)
 	}
+	if text := habit(cmd, "--"+name); text != "" {
+		return usageError(exit.Usagef("unknown flag --%s%s", name, text), cmd)
+	}
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if takes(cmd, f.Name) {
+			names = append(names, f.Name)
+		}
+	})
 	text := "unknown flag --" + name
 	if best := suggest.Nearest(name, names); best != "" {
 		text += "; did you mean --" + best + "?"
@@ -95,11 +100,22 @@ func flagError(cmd *cobra.Command, err error) error {
 	return usageError(exit.Usagef("%s", text), cmd)
 }
 
-// replacement names gpurun's flag in place of a flag of nccl-tests, or is empty.
-func replacement(shorthand string) string {
-	switch shorthand {
-	case "g", "t":
-		return "; --nproc-per-node sets the number of GPUs"
+// habit says what to write in place of a flag of another program, the first of some spellings that is one's; or is
+// empty.
+func habit(cmd *cobra.Command, spellings ...string) string {
+	for _, flag := range spellings {
+		if text := suggest.Flag(flag, cmd.HasParent(), func(name string) bool { return takes(cmd, name) }); text != "" {
+			return "; " + text
+		}
 	}
 	return ""
+}
+
+// takes reports whether a command has a flag, and does not refuse it.
+func takes(cmd *cobra.Command, name string) bool {
+	f := cmd.Flags().Lookup(name)
+	if f == nil {
+		return name == "version" && !cmd.HasParent() // cobra adds it later
+	}
+	return f != cmd.Root().PersistentFlags().Lookup(name) || takesLauncherFlag(cmd, name)
 }

@@ -30,10 +30,8 @@ func newVersionCommand(a *program.Invocation) *cobra.Command {
 		Args:  noArguments,
 	}
 	asJSON := cmd.Flags().Bool("json", false, "write JSON instead of text")
+	takeLauncherFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := noLauncherFlags(cmd); err != nil {
-			return err
-		}
 		v, err := readVersions()
 		if err != nil {
 			return err

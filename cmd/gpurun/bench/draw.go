@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"golang.org/x/term"
-
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/worker/result"
 	"gpurun/worker/result/bench"
 	"gpurun/worker/result/plot"
@@ -45,28 +44,27 @@ func (b *Run) drawSVG(r result.Report, panels []plot.Panel) error {
 const (
 	textWidth  = 96
 	textHeight = 14
+	textLines  = 4 // that can be told apart
 )
 
 // drawText draws in characters: if that is asked for, or if a terminal gets a table.
 func (b *Run) drawText(a *program.Invocation, panels []plot.Panel) error {
-	out, width, terminal := a.Out, textWidth, false
+	out, width := a.Out, textWidth
 	if b.Config.Output != string(result.TableFormat) {
 		out = a.Err
 	}
-	if file, ok := out.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(file.Fd())) {
-		terminal = true
-		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
-			width = min(width, columns-1)
-		}
+	onTerminal := terminal.Is(out)
+	if onTerminal {
+		width = min(width, terminal.Width(out)-1)
 	}
 	show := b.plot
 	if !b.plotAsked {
-		show = terminal && b.Config.Output == string(result.TableFormat)
+		show = onTerminal && b.Config.Output == string(result.TableFormat)
 	}
 	if !show {
 		return nil
 	}
-	for _, p := range panels {
+	for _, p := range bench.Fastest(panels, textLines) {
 		if _, err := fmt.Fprintln(out); err != nil {
 			return err
 		}

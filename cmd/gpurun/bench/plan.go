@@ -26,7 +26,7 @@ const (
 
 // AddFlags adds the flags of a measurement.
 func AddFlags(f *pflag.FlagSet) {
-	flags.AddAllBut(f, "run-cycles", "explain", "minutes", "trace")
+	flags.AddAllBut(f, "run-cycles", "explain", "minutes", "trace", "cublas-lib")
 	f.Lookup("iters").Usage = "`number` of calls in a sample"
 	f.Lookup("cudagraph").Usage = "`0|1`: 1 replays the calls from a graph, 0 launches each"
 	f.String("rounds", "", "`number` of passes; a pass takes one sample of every algorithm")
@@ -63,11 +63,13 @@ func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, no
 	return b, b.sideBySide()
 }
 
+const oneHost = "bench aligns the ranks through shared memory, and so runs within one machine"
+
 // PlanOptions is what sets a measurement apart from the usual run.
 func PlanOptions() plan.Options {
 	return plan.Options{
 		Profiles: [][]byte{configs.Bench}, SimulatorProfiles: [][]byte{configs.BenchSimulator}, Override: override,
-		OneHost: "bench aligns the ranks through shared memory, and so runs within one machine",
+		OneHost: oneHost,
 	}
 }
 

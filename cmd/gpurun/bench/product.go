@@ -27,7 +27,7 @@ type Product struct {
 
 // AddProductFlags adds the flags of a measurement of products.
 func AddProductFlags(f *pflag.FlagSet) {
-	flags.AddProduct(f)
+	flags.AddProduct(f, "minutes")
 	f.Lookup("iters").Usage = "`number` of calls in a sample"
 	f.String("rounds", "", "`number` of passes; a pass takes one sample of every algorithm")
 	f.String("against", "", "`algorithm` that ratios are relative to; default: the first")
@@ -58,7 +58,7 @@ func PlanProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, 
 func ProductPlanOptions() plan.Options {
 	return plan.Options{
 		Profiles:          [][]byte{configs.Bench, configs.Products, configs.BenchProducts},
-		SimulatorProfiles: [][]byte{configs.BenchProductsSimulator},
+		SimulatorProfiles: [][]byte{configs.BenchProductsSimulator}, OneHost: oneHost,
 	}
 }
 

@@ -316,12 +316,18 @@ func (c plannedCase) report() checkreport.Case {
 }
 
 func unknown(word string) error {
-	var names []string
+	names := map[string]string{}
 	for _, c := range kernels.Collectives() {
-		names = append(names, c.Name)
+		for _, name := range append(c.Aliases, c.Name) {
+			names[name] = c.Name
+		}
 	}
 	for _, what := range matmul.Operations() {
-		names = append(names, what.Name)
+		for _, name := range append(what.Aliases, what.Name) {
+			names[name] = what.Name
+		}
 	}
-	return &exit.UsageError{Err: suggest.Unknown("collective", word, names)}
+	return &exit.UsageError{
+		Err: suggest.Meant("collective", word, names, "name a collective, a product or a kernel file; gpurun list shows all"),
+	}
 }

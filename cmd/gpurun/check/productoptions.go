@@ -37,7 +37,7 @@ func (o *ProductOptions) read() error {
 		to         *settings.Numbers
 	}{{"m", o.m, &o.M}, {"n", o.n, &o.N}, {"k", o.k, &o.K}} {
 		if err := x.to.UnmarshalText([]byte(x.text)); err != nil {
-			return exit.Usagef("-%s: %w", x.flag, err)
+			return exit.Usagef("-%s: %w; a word says what is checked, such as gpurun check allreduce", x.flag, err)
 		}
 	}
 	return nil

@@ -5,9 +5,8 @@ import (
 	"io"
 	"time"
 
-	"golang.org/x/term"
-
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/cmd/gpurun/terminal"
 	engine "gpurun/cudart/sim/check"
 )
 
@@ -29,13 +28,7 @@ const (
 )
 
 func newProgress(w io.Writer, total int) *progress {
-	p := &progress{out: w, total: total, width: 80, begun: time.Now()}
-	if file, ok := w.(interface{ Fd() uintptr }); ok && term.IsTerminal(int(file.Fd())) {
-		p.terminal = true
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-			p.width = width
-		}
-	}
+	p := &progress{out: w, total: total, terminal: terminal.Is(w), width: terminal.Width(w), begun: time.Now()}
 	p.due = p.begun.Add(p.interval())
 	return p
 }

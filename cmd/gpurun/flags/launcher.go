@@ -23,7 +23,6 @@ func AddLauncher(f *pflag.FlagSet) {
 	f.String("tls-ca", "", "`file` with the certificates of the authorities that sign the nodes' certificates")
 	f.String("join-timeout", "", "`seconds` that a node waits for all other nodes")
 	f.String("grace", "", "`seconds` from SIGTERM to SIGKILL for processes that are ended")
-	f.String("signal-grace", "", "`seconds` that a command's processes have to end after gpurun passes a signal on")
 	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")
 	f.String("log-level", "", "least `level` of log entries: debug, info, warn or error")
 	f.String("log-format", "", "`format` of the log: console or json")

@@ -13,10 +13,10 @@ var inProducts = [...]string{
 	"minutes", "p2p", "symm", "nccl-lib", "cublas-lib", "seed", "trace", "sim-seed", "sim-arch", "sim-memory", "output",
 }
 
-// AddProduct adds the flags of products. -n is a size here, and not --iters.
-func AddProduct(f *pflag.FlagSet) {
+// AddProduct adds the flags of products but those that have these names. -n is a size here, and not --iters.
+func AddProduct(f *pflag.FlagSet, but ...string) {
 	for _, flag := range list() {
-		if !slices.Contains(inProducts[:], flag.name) {
+		if !slices.Contains(inProducts[:], flag.name) || slices.Contains(but, flag.name) {
 			continue
 		}
 		switch flag.name {

@@ -3,10 +3,7 @@ package list
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
 	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/settings"
@@ -56,28 +53,4 @@ func (l Listing) JSON(w io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(l)
-}
-
-// Print writes the list as a table.
-func (l Listing) Print(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "COLLECTIVE\tALGORITHM\tOPERATIONS AND TYPES\tEPILOGUES\tNEEDS\tRANKS\tCUDA\tSIM\tWHAT IT DOES")
-	for _, x := range l.Algorithms {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t1-%d\t%s\t%s\t%s\n",
-			x.Collective, x.Algorithm, x.opsAndTypes(), orDash(x.epilogues()), strings.Join(x.needs(), ", "), x.MaxRanks, x.CUDA,
-			x.Sim, x.Summary)
-	}
-	fmt.Fprintf(t, "\nall types: %s\n", strings.Join(allDTypes(), ", "))
-	if l.NoGPU != "" {
-		fmt.Fprintf(t, "cuda: %s\n", l.NoGPU)
-	}
-	return t.Flush()
-}
-
-// orDash joins words, or stands for none.
-func orDash(list []string) string {
-	if len(list) == 0 {
-		return "-"
-	}
-	return strings.Join(list, ",")
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
+	"gpurun/cmd/gpurun/terminal"
 )
 
 // Progress shows on a terminal's last line how far a long run has come. It is
@@ -16,6 +16,8 @@ type Progress struct {
 	mu    sync.Mutex
 	out   io.Writer // nil: no terminal, and nothing is shown
 	width int
+	begun time.Time // of this run
+	done  int       // of it, the last time
 	due   time.Time // when to show the next line
 	shown bool
 }
@@ -29,14 +31,9 @@ const (
 
 // NewProgress shows progress on w if that is a terminal.
 func NewProgress(w io.Writer) *Progress {
-	p := &Progress{due: time.Now().Add(progressDelay)}
-	file, ok := w.(interface{ Fd() uintptr })
-	if !ok || !term.IsTerminal(int(file.Fd())) {
-		return p
-	}
-	p.out, p.width = w, 80
-	if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-		p.width = width
+	p := &Progress{begun: time.Now(), due: time.Now().Add(progressDelay)}
+	if terminal.Is(w) {
+		p.out, p.width = w, terminal.Width(w)
 	}
 	return p
 }
@@ -46,16 +43,30 @@ func (p *Progress) show(done, total int, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
+	if done < p.done { // the next of several runs
+		p.begun = now
+	}
+	p.done = done
 	if p.out == nil || now.Before(p.due) {
 		return
 	}
 	p.due = now.Add(progressInterval)
-	line := []rune(fmt.Sprintf("gpurun: %d of %d: %s", done, total, doing))
+	line := []rune(fmt.Sprintf("gpurun: %d of %d%s: %s", done, total, pace(done, total, now.Sub(p.begun)), doing))
 	if len(line) >= p.width {
 		line = line[:p.width-1]
 	}
 	fmt.Fprintf(p.out, "\r%s\x1b[K", string(line))
 	p.shown = true
+}
+
+// pace is how fast it goes and how long it still takes, at the rate so far; or empty, where too little is done to tell.
+func pace(done, total int, took time.Duration) string {
+	if done == 0 || done >= total || took < progressDelay {
+		return ""
+	}
+	rate := float64(done) / took.Seconds()
+	left := time.Duration(float64(total-done) / rate * float64(time.Second))
+	return fmt.Sprintf(", %.3g a second, %v left", rate, left.Round(time.Second))
 }
 
 // Clear removes the line until the next show.

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// terminal is a progress on something that counts as a terminal of 30 columns.
-func terminal(out *bytes.Buffer) *Progress { return &Progress{out: out, width: 30} }
+// onTerminal is a progress on something that counts as a terminal of 30 columns.
+func onTerminal(out *bytes.Buffer) *Progress { return &Progress{out: out, width: 30, begun: time.Now()} }
 
 func TestProgressIsCutToTheTerminal(t *testing.T) {
 	var out bytes.Buffer
-	terminal(&out).show(1, 10, "verifying allreduce")
+	onTerminal(&out).show(1, 10, "verifying allreduce")
 	if got, want := out.String(), "\rgpurun: 1 of 10: verifying al\x1b[K"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -21,7 +21,7 @@ func TestProgressIsCutToTheTerminal(t *testing.T) {
 
 func TestProgressMakesRoomForOtherOutput(t *testing.T) {
 	var out bytes.Buffer
-	p := terminal(&out)
+	p := onTerminal(&out)
 	p.show(1, 2, "x")
 	fmt.Fprintln(p.Beside(&out), "row 1")
 	fmt.Fprintln(p.Beside(&out), "row 2")
@@ -33,7 +33,7 @@ func TestProgressMakesRoomForOtherOutput(t *testing.T) {
 
 func TestProgressWaitsForALongRun(t *testing.T) {
 	var out bytes.Buffer
-	p := terminal(&out)
+	p := onTerminal(&out)
 	p.due = time.Now().Add(time.Hour)
 	p.show(1, 2, "x")
 	p.Clear()
@@ -56,5 +56,24 @@ func TestProgressNeedsATerminal(t *testing.T) {
 	var out bytes.Buffer
 	if _, err := out.ReadFrom(read); err != nil || out.Len() > 0 {
 		t.Errorf("it printed %q, %v", &out, err)
+	}
+}
+
+// A long run tells its rate and the time that is left.
+func TestPace(t *testing.T) {
+	for _, c := range []struct {
+		done, total int
+		took        time.Duration
+		want        string
+	}{
+		{0, 10, time.Minute, ""},
+		{10, 10, time.Minute, ""},
+		{5, 10, time.Millisecond, ""},
+		{5, 10, 10 * time.Second, ", 0.5 a second, 10s left"},
+		{100, 1300, 10 * time.Second, ", 10 a second, 2m0s left"},
+	} {
+		if got := pace(c.done, c.total, c.took); got != c.want {
+			t.Errorf("%d of %d in %v: %q, want %q", c.done, c.total, c.took, got, c.want)
+		}
 	}
 }

@@ -1,0 +1,102 @@
+// Package terminal knows whether a stream is a terminal, and paints verdicts there.
+package terminal
+
+import (
+	"io"
+	"regexp"
+
+	"golang.org/x/term"
+
+	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/suggest"
+)
+
+// Is reports whether a stream is a terminal.
+func Is(w io.Writer) bool {
+	file, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// Width is the number of columns of a terminal, or the usual one where the terminal does not tell.
+func Width(w io.Writer) int {
+	const usual = 80
+	if file, ok := w.(interface{ Fd() uintptr }); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return usual
+}
+
+// Painter passes text on, with colours for the verdicts that begin a line. A verdict comes in one call of Write.
+type Painter struct {
+	w  io.Writer
+	on bool
+}
+
+// The values of --color.
+const (
+	Auto   = "auto" // on a terminal
+	Always = "always"
+	Never  = "never"
+)
+
+// NewPainter paints if w is a terminal, unless the environment says otherwise: see https://no-color.org and
+// https://bixense.com/clicolors.
+func NewPainter(w io.Writer, getenv func(string) string) *Painter {
+	forced := getenv("CLICOLOR_FORCE")
+	on := Is(w) && getenv("TERM") != "dumb" || forced != "" && forced != "0"
+	return &Painter{w: w, on: on && getenv("NO_COLOR") == ""}
+}
+
+// Set follows the value of --color, which overrides the environment.
+func (p *Painter) Set(when string) error {
+	switch when {
+	case Auto:
+	case Always:
+		p.on = true
+	case Never:
+		p.on = false
+	default:
+		return &exit.UsageError{Err: suggest.Unknown("value of --color", when, []string{Auto, Always, Never})}
+	}
+	return nil
+}
+
+// Fd is the file of the stream; of a stream without one it is no file at all.
+func (p *Painter) Fd() uintptr {
+	if file, ok := p.w.(interface{ Fd() uintptr }); ok {
+		return file.Fd()
+	}
+	return ^uintptr(0)
+}
+
+// Sequences of ECMA-48, Select Graphic Rendition.
+const (
+	green, yellow, red, plain = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[0m"
+)
+
+// paints are the verdicts of smoke, doctor, check and collectives, with their colours.
+var paints = []struct {
+	verdict *regexp.Regexp
+	colour  string
+}{
+	{regexp.MustCompile(`(?m)^(PASS|OK|CLEAN)\b|\b0 OK$`), green},
+	{regexp.MustCompile(`(?m)^(WARN|INCOMPLETE)\b`), yellow},
+	{regexp.MustCompile(`(?m)^(FAIL|FINDINGS|DEADLOCK)\b|\b[1-9][0-9]* FAILED$`), red},
+}
+
+// Write passes text on.
+func (p *Painter) Write(text []byte) (int, error) {
+	if !p.on {
+		return p.w.Write(text)
+	}
+	painted := text
+	for _, paint := range paints {
+		painted = paint.verdict.ReplaceAll(painted, []byte(paint.colour+"$0"+plain))
+	}
+	if _, err := p.w.Write(painted); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
