@@ -114,6 +114,7 @@ var libraryRules = []libraryRule{
 		[]string{"gpurun/cmd", "gpurun/worker", "gpurun/rendezvous"},
 		"devices and kernels return errors, and log nothing",
 	},
+	{"github.com/klauspost/compress", []string{"gpurun/kernels/ptx/pack$"}, "only the PTX in the binary is packed by it"},
 	{
 		"golang.org/x/sync",
 		[]string{"gpurun/rendezvous", "gpurun/kernels/ptx/build$"},

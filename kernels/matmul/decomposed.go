@@ -1,6 +1,8 @@
 package matmul
 
 import (
+	"errors"
+
 	"gpurun/kernels/collective"
 )
 
@@ -17,7 +19,8 @@ type twoSteps struct {
 	product func(r *Runner, call Call) product
 }
 
-// gatherFirst gathers A with a collective's algorithm and multiplies it.
+// gatherFirst gathers A with a collective's algorithm and multiplies it. With one rank there is nothing to gather: the
+// product reads A in place, while a stream of its own copies A to where the gathered A belongs.
 func gatherFirst(gather *collective.Algorithm, gemms func() []*GEMM) twoSteps {
 	return twoSteps{
 		gemms: gemms, collective: gather,
@@ -28,7 +31,11 @@ func gatherFirst(gather *collective.Algorithm, gemms func() []*GEMM) twoSteps {
 			}
 		},
 		product: func(r *Runner, call Call) product {
-			return product{call.M, r.Local(call.AFull), r.Local(call.C)}
+			a := call.AFull
+			if r.World() == 1 {
+				a = call.A
+			}
+			return product{call.M, r.Local(a), r.Local(call.C)}
 		},
 	}
 }
@@ -76,6 +83,9 @@ func wholeProduct(p Problem, _ int) int64 { return p.M * p.N * int64(p.DType.Siz
 func (s twoSteps) reduces() bool { return s.call(Call{}, 1).Op == collective.Sum }
 
 func (s twoSteps) prepare(r *Runner, call Call) error {
+	if !s.reduces() && r.World() == 1 {
+		return errors.Join(r.prepareForks(), r.prepareGEMM(s.gemms(), call, s.product(r, call)))
+	}
 	if err := r.Comm.Prepare(r.Main, s.collective, s.call(call, r.World())); err != nil {
 		return err
 	}
@@ -89,8 +99,23 @@ func (s twoSteps) enqueue(r *Runner, call Call) error {
 		}
 		return s.collective.Enqueue(r.Comm, r.Main, s.call(call, r.World()))
 	}
+	if r.World() == 1 {
+		return s.copyAndMultiply(r, call)
+	}
 	if err := s.collective.Enqueue(r.Comm, r.Main, s.call(call, r.World())); err != nil {
 		return err
 	}
 	return r.multiply(s.gemms(), call, s.product(r, call))
+}
+
+// copyAndMultiply copies A while the product reads it.
+func (s twoSteps) copyAndMultiply(r *Runner, call Call) error {
+	if err := r.Main.Record(r.forked); err != nil {
+		return err
+	}
+	if err := r.copyLocalShard(call, r.forked); err != nil {
+		return err
+	}
+	err := r.multiply(s.gemms(), call, s.product(r, call))
+	return errors.Join(err, r.Main.Wait(r.joined))
 }

@@ -1,17 +1,16 @@
 // Package ptx holds the compiled kernels: generated, committed as text for readers, and embedded in the binary as
-// packed by gzip. MANIFEST.json says from which sources and by which compiler.
+// package pack packs them. MANIFEST.json says from which sources and by which compiler.
 package ptx
 
 import (
-	"compress/gzip"
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+
+	"gpurun/kernels/ptx/pack"
 )
 
-//go:embed packed/*.ptx.gz
+//go:embed packed
 var files embed.FS
 
 //go:embed MANIFEST.json
@@ -19,16 +18,12 @@ var manifest []byte
 
 // Source returns the PTX of a module. It unpacks the text in each call.
 func Source(module string) ([]byte, error) {
-	file, err := files.Open("packed/" + module + ".ptx.gz")
+	data, err := files.ReadFile("packed/" + pack.FileOf(module))
 	if err != nil {
 		return nil, fmt.Errorf("no kernel module %q in this binary: rebuild it with go generate ./kernels", module)
 	}
-	r, err := gzip.NewReader(file)
+	text, err := pack.Unpack(data, Source)
 	if err != nil {
-		return nil, fmt.Errorf("unpacking the kernel module %q: %w", module, errors.Join(err, file.Close()))
-	}
-	text, err := io.ReadAll(r)
-	if err := errors.Join(err, r.Close(), file.Close()); err != nil {
 		return nil, fmt.Errorf("unpacking the kernel module %q: %w", module, err)
 	}
 	return text, nil

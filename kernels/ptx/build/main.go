@@ -112,7 +112,7 @@ func (t target) run(root string, all bool) error {
 		return err
 	}
 	if t.embedded {
-		if err := pack(folder); err != nil {
+		if err := packAll(folder, m.Modules); err != nil {
 			return err
 		}
 	}

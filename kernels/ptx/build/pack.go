@@ -2,34 +2,37 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
+
+	"gpurun/kernels/ptx"
+	"gpurun/kernels/ptx/pack"
 )
 
 // packed is the folder of the compressed PTX, which the binary has, below that of the text, which people read.
 const packed = "packed"
 
-// pack compresses all PTX of a folder whose compressed file holds something else, and removes other compressed files.
-func pack(folder string) error {
-	texts, err := filepath.Glob(filepath.Join(folder, "*.ptx"))
-	if err != nil {
-		return err
-	}
+// mostDictionaries is how many other modules are unpacked before a module, at most.
+const mostDictionaries = 2
+
+// packAll compresses the modules of a folder whose compressed file holds something else, and removes other files. The
+// dictionary of a module is the earlier module of its source with which it gets smallest.
+func packAll(folder string, modules []ptx.Built) error {
 	if err := os.MkdirAll(filepath.Join(folder, packed), 0o755); err != nil {
 		return err
 	}
-	wanted := map[string]bool{}
-	for _, file := range texts {
-		to := filepath.Join(folder, packed, filepath.Base(file)+".gz")
-		wanted[to] = true
-		if err := packFile(file, to); err != nil {
+	p := packer{folder, func(module string) ([]byte, error) {
+		return os.ReadFile(filepath.Join(folder, module+".ptx"))
+	}, map[string]int{}}
+	wanted, earlier := map[string]bool{}, map[string][]string{}
+	for _, m := range modules {
+		wanted[p.file(m.Name)] = true
+		if err := p.pack(m.Name, earlier[m.Source]); err != nil {
 			return err
+		}
+		if p.depth[m.Name] < mostDictionaries {
+			earlier[m.Source] = append(earlier[m.Source], m.Name)
 		}
 	}
 	files, err := filepath.Glob(filepath.Join(folder, packed, "*"))
@@ -47,38 +50,48 @@ func pack(folder string) error {
 	return nil
 }
 
-// packFile leaves a compressed file as it is that holds the text: another version of Go may compress to other bytes.
-func packFile(from, to string) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	switch old, err := unpack(to); {
-	case err == nil && bytes.Equal(old, text):
-		return nil
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(text)
-	if err := errors.Join(err, w.Close()); err != nil {
-		return fmt.Errorf("compressing %s: %w", strings.TrimSuffix(filepath.Base(from), ".ptx"), err)
-	}
-	return os.WriteFile(to, out.Bytes(), 0o644)
+// packer packs modules one after the other.
+type packer struct {
+	folder string
+	text   pack.Text
+	depth  map[string]int // how many other modules are unpacked before a module
 }
 
-func unpack(file string) ([]byte, error) {
-	data, err := os.ReadFile(file)
+func (p packer) file(module string) string {
+	return filepath.Join(p.folder, packed, pack.FileOf(module))
+}
+
+// pack packs a module with one of some dictionaries, or none. It leaves a file as it is that holds the text: another
+// version of the library may compress to other bytes.
+func (p packer) pack(module string, dictionaries []string) error {
+	want, err := p.text(module)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", file, err)
+	if old, err := os.ReadFile(p.file(module)); err == nil {
+		dictionary := pack.Dictionary(old)
+		usable := dictionary == "" || slices.Contains(dictionaries, dictionary)
+		if had, err := pack.Unpack(old, p.text); err == nil && usable && bytes.Equal(had, want) {
+			p.note(module, dictionary)
+			return nil
+		}
 	}
-	return io.ReadAll(r)
+	var least []byte
+	for _, dictionary := range append([]string{""}, dictionaries...) {
+		data, err := pack.Pack(want, dictionary, p.text)
+		if err != nil {
+			return err
+		}
+		if least == nil || len(data) < len(least) {
+			least = data
+		}
+	}
+	p.note(module, pack.Dictionary(least))
+	return os.WriteFile(p.file(module), least, 0o644)
+}
+
+func (p packer) note(module, dictionary string) {
+	if dictionary != "" {
+		p.depth[module] = p.depth[dictionary] + 1
+	}
 }

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A rank is late for a phase if it finishes at least noticeableMS after the rank before it. late names a rank that is late
-// for leastPhases phases and by thresholdMS or more, by the median.
+// A rank is late for a phase if it finishes at least noticeableMS after the rank before it. late names a rank that is
+// late for leastPhases phases and by thresholdMS or more, by the median.
 const (
 	noticeableMS = 1
 	thresholdMS  = 10

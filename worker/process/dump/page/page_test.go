@@ -111,7 +111,8 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// The thread and the process that say most are shown: a shell's child, and a thread that trains while the main one joins.
+// The thread and the process that say most are shown: a shell's child, and a thread that trains while the main one
+// joins.
 func TestShownThread(t *testing.T) {
 	joins := []dump.Frame{{Function: "join", File: "/usr/lib/python3.11/threading.py", Line: 1112}, module}
 	all := ranks(1, joins)

@@ -87,8 +87,8 @@ func (g *group) front() (front, bool) {
 	return f, true
 }
 
-// completed is the sequence number of a rank's last completed collective, 0 for none. Earlier ones have ended too, even if
-// the recorder has no event of their end: parts of coalesced collectives have none.
+// completed is the sequence number of a rank's last completed collective, 0 for none. Earlier ones have ended too, even
+// if the recorder has no event of their end: parts of coalesced collectives have none.
 func (g *group) completed(n int) (last int64) {
 	for sequence, c := range g.bySeq[n] {
 		if c.State == "completed" {

@@ -32,7 +32,8 @@ func TestRankWithoutRecorder(t *testing.T) {
 	all := ranks(3, sleeping)
 	recorded(&all[0], 6, "ALLREDUCE", []int64{4}, train)
 	recorded(&all[1], 6, "ALLREDUCE", []int64{4}, train)
-	if got := sentence(t, all); !strings.HasPrefix(got, "ranks 0,1 of 3 are all in ALLREDUCE #6 (train.py:214), called alike") {
+	const want = "ranks 0,1 of 3 are all in ALLREDUCE #6 (train.py:214), called alike"
+	if got := sentence(t, all); !strings.HasPrefix(got, want) {
 		t.Errorf("%q", got)
 	}
 }
