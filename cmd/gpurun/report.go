@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -90,10 +91,21 @@ func readables() []readable {
 			return checkreport.Page(commandTitle("gpurun check", r.Command), r)
 		})},
 		{"findings", decoded(func(d doctor.Diagnosis) webpage.Document { return doctor.Page(doctorTitle, d) })},
-		{"results", decoded(func(r result.Report) webpage.Document {
-			return webpage.Run(commandTitle("gpurun", r.Command), r)
-		})},
+		{"results", readRun},
 	}
+}
+
+// readRun reads a report of a run, of the schema that this gpurun knows.
+func readRun(text []byte) (webpage.Document, error) {
+	var r result.Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return webpage.Document{}, err
+	}
+	if r.Schema != result.Schema {
+		return webpage.Document{}, fmt.Errorf("the report has schema %d, and this gpurun reads schema %d: use the gpurun "+
+			"that wrote it", r.Schema, result.Schema)
+	}
+	return webpage.Run(commandTitle("gpurun", r.Command), r), nil
 }
 
 func decoded[T any](page func(T) webpage.Document) func([]byte) (webpage.Document, error) {
@@ -110,7 +122,7 @@ func decoded[T any](page func(T) webpage.Document) func([]byte) (webpage.Documen
 func document(text []byte) (webpage.Document, error) {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(text, &keys); err != nil {
-		return webpage.Document{}, errors.Join(errors.New("not a result of gpurun as JSON"), err)
+		return webpage.Document{}, fmt.Errorf("not a result of gpurun as JSON: %w", err)
 	}
 	for _, kind := range readables() {
 		if _, ok := keys[kind.key]; ok {
