@@ -4,7 +4,7 @@
 #   scripts/build-for-gpus.sh            # where Go is
 #   scripts/gemm-shapes.sh               # on the GPU machine; takes about four minutes there
 #
-# The GEMM alone is matmul-reducescatter fused_push with one rank: it has no peer, and stores to its own memory. Both
+# The GEMM alone is matmul-reducescatter decomposed with one rank, which has nothing to reduce. Both
 # algorithms take turns in every pass, so that both see the same clocks. All calls have the same matrices: what fits
 # stays in the L2 cache.
 #
@@ -16,7 +16,7 @@
 #   GATHERS  M of allgather-matmul with one rank, 6656 x 16384, which copies its shard, too: 1024,4096,8192; empty: none
 #   CHECK    0: nothing is verified
 #   DEVICE   cuda; sim, with ALGOS and small shapes, tries this script without GPUs
-#   ALGOS    fused_push,cublas by default
+#   ALGOS    decomposed,cublas by default
 #   PYTHON   python3 by default
 #   LIMIT    seconds that a process may take: 120 by default
 #
@@ -26,7 +26,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 results=${RESULTS:-build/gemm}
 device=${DEVICE:-cuda}
-algorithms=${ALGOS:-fused_push,cublas}
+algorithms=${ALGOS:-decomposed,cublas}
 python=${PYTHON:-python3}
 failures=0
 mkdir -p "$results"
