@@ -5,11 +5,11 @@
 //
 //	checker, rank      the entry: a task for each rank, run once for each seed
 //	keep               what runs keep for one another
-//	explore*, shrink   many schedules of one task, and what they found together
+//	explore*, shrink   many schedules of one task, what they found together, and shorter schedules for that
 //	behaviour          what tells schedules apart
 //	strategy*          ways to choose a schedule: random, PCT, late, bounded preemption, and one that is replayed
 //	exhaustive*        all schedules of a small task
-//	schedulefile       a schedule that can run again, and decisions, of which it is made
+//	decisions          what was chosen, as a value of package schedule
 //	schedule, host     who runs next; the host code of a rank is a coroutine
 //	actor, kernel      what is chosen: hosts, streams, and the warps of kernels
 //	device, module     cudart.Device on one address space for all ranks

@@ -3,6 +3,8 @@ package check
 import (
 	"errors"
 	"slices"
+
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // exhaustive runs every schedule that differs from the others in the order of strong accesses to the same words, of
@@ -18,35 +20,35 @@ type exhaustive struct {
 	order    *happened
 	print    footprint // of the turn under way
 	running  *actor
-	stopped  map[actorID]bool // warps in front of a strong access
-	finishes bool             // the rest of the run is not explored
-	open     string           // why the search is not complete
+	stopped  map[schedule.Actor]bool // warps in front of a strong access
+	finishes bool                    // the rest of the run is not explored
+	open     string                  // why the search is not complete
 }
 
 // branch is a state of the ranks in which there was a choice.
 type branch struct {
-	able   []actorID
-	chosen actorID
-	print  footprint // of the chosen turn
-	stuck  bool      // everyone polls in vain: the rest of the run is not explored
-	todo   []actorID // choices to be explored
-	done   []sleeper // choices that were explored
-	asleep []sleeper // choices that need not be explored, because other schedules begin with them
+	able   []schedule.Actor
+	chosen schedule.Actor
+	print  footprint        // of the chosen turn
+	stuck  bool             // everyone polls in vain: the rest of the run is not explored
+	todo   []schedule.Actor // choices to be explored
+	done   []sleeper        // choices that were explored
+	asleep []sleeper        // choices that need not be explored, because other schedules begin with them
 	vain   []poll
 }
 
 // nobody is no actor.
-var nobody = actorID{rank: -1}
+var nobody = schedule.Actor{Rank: -1}
 
 // sleeper is a choice and what it would do.
 type sleeper struct {
-	by    actorID
+	by    schedule.Actor
 	print footprint
 }
 
 // poll is an actor that polls words in vain.
 type poll struct {
-	by    actorID
+	by    schedule.Actor
 	words []wordID
 }
 
@@ -58,7 +60,7 @@ func newExhaustive() *exhaustive { return &exhaustive{} }
 // begin begins a run, which makes the choices so far again.
 func (s *exhaustive) begin() {
 	s.depth, s.order, s.running, s.finishes = 0, newHappened(), nil, false
-	s.print, s.stopped = footprint{}, map[actorID]bool{}
+	s.print, s.stopped = footprint{}, map[schedule.Actor]bool{}
 }
 
 func (s *exhaustive) choose(r *run) choice {
@@ -93,7 +95,7 @@ func (s *exhaustive) choose(r *run) choice {
 	s.running, s.print = able[at], footprint{}
 	next := choice{actor: s.running, most: 1}
 	if s.running.task != nil {
-		next.most = forever
+		next.most = schedule.Forever
 		if s.stopped[n.chosen] {
 			next.accesses = 1
 		}
@@ -107,7 +109,7 @@ func (s *exhaustive) grow(able []*actor) bool {
 	for _, a := range able {
 		n.able = append(n.able, a.id)
 	}
-	slices.SortFunc(n.able, actorID.compare)
+	slices.SortFunc(n.able, schedule.Actor.Compare)
 	if s.depth > 0 {
 		s.nodes[s.depth-1].passOn(n)
 	}
@@ -140,7 +142,7 @@ func (n *branch) passOn(to *branch) {
 }
 
 // choice is the first choice of a node: the actor that runs, or the lowest number, of those that are of use.
-func (n *branch) choice(running *actor) (first actorID, ok bool) {
+func (n *branch) choice(running *actor) (first schedule.Actor, ok bool) {
 	if running != nil && n.isOfUse(running.id) {
 		return running.id, true
 	}
@@ -153,11 +155,11 @@ func (n *branch) choice(running *actor) (first actorID, ok bool) {
 }
 
 // isOfUse reports whether an actor can be chosen and has not been.
-func (n *branch) isOfUse(id actorID) bool {
+func (n *branch) isOfUse(id schedule.Actor) bool {
 	return slices.Contains(n.able, id) && !n.isVain(id) && !n.isDone(id)
 }
 
-func (n *branch) isVain(id actorID) bool {
+func (n *branch) isVain(id schedule.Actor) bool {
 	return slices.ContainsFunc(n.vain, func(p poll) bool { return p.by == id })
 }
 
@@ -206,11 +208,11 @@ func (s *exhaustive) reverse(earlier int) {
 }
 
 // isExplored reports whether a choice was made, will be made, or need not be made.
-func (n *branch) isExplored(id actorID) bool {
+func (n *branch) isExplored(id schedule.Actor) bool {
 	return id == n.chosen || slices.Contains(n.todo, id) || n.isDone(id)
 }
 
-func (n *branch) isDone(id actorID) bool {
+func (n *branch) isDone(id schedule.Actor) bool {
 	is := func(other sleeper) bool { return other.by == id }
 	return slices.ContainsFunc(n.asleep, is) || slices.ContainsFunc(n.done, is)
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/cudart/sim/exec"
 )
 
@@ -21,11 +22,11 @@ func (o *observer) explore(at exec.Place, a *exec.ObservedAccess) {
 }
 
 // ids are the names of warps of a block.
-func (o *observer) ids(block int, warps []int) []actorID {
-	var all []actorID
+func (o *observer) ids(block int, warps []int) []schedule.Actor {
+	var all []schedule.Actor
 	for _, w := range warps {
 		id := o.id
-		id.block, id.warp = block, w
+		id.Block, id.Warp = block, w
 		all = append(all, id)
 	}
 	return all

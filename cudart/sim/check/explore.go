@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // Exploration says which schedules [Explore] runs.
@@ -43,7 +45,7 @@ type Explored struct {
 	Incomplete []string
 	// Err is the error of the first schedule whose task failed, and Failed that schedule.
 	Err    error
-	Failed *Schedule
+	Failed *schedule.Schedule
 	Coverage
 	// Steps, WarpInstructions and Blocks are the sums over all schedules.
 	Steps, WarpInstructions uint64
@@ -57,9 +59,9 @@ func (e *Explored) Clean() bool { return len(e.Findings)+len(e.Incomplete) == 0 
 // Found is a finding of some schedules.
 type Found struct {
 	Finding
-	Schedules int       // that show it
-	Schedule  *Schedule // the first that shows it
-	Number    int       // of that schedule in its exploration, from 1 on
+	Schedules int                // that show it
+	Schedule  *schedule.Schedule // the first that shows it
+	Number    int                // of that schedule in its exploration, from 1 on
 	// Shrunk is how many decisions Schedule had before it was shrunk; 0 if it was not.
 	Shrunk int
 	// Because is the key of another finding of the same schedule that may be why this one is there, or "". Alone is how
@@ -177,9 +179,9 @@ func (c *Checker) explored(e Exploration, number, length int, task func(*Rank) e
 }
 
 // seedOf is the seed of a schedule of an exploration.
-func seedOf(seed uint64, schedule int) uint64 {
+func seedOf(seed uint64, number int) uint64 {
 	d := digest(seed)
-	d.mix(uint64(schedule))
+	d.mix(uint64(number))
 	return uint64(d)
 }
 

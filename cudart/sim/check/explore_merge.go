@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"slices"
+
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // merge joins the reports of schedules, in the order of their numbers.
@@ -83,7 +85,7 @@ func (m *merge) isSettled(schedules int) bool {
 }
 
 // find adds a finding, or counts it if an earlier schedule had it. Another one of the schedule may be why it is there.
-func (m *merge) find(f Finding, why string, by *Schedule) {
+func (m *merge) find(f Finding, why string, by *schedule.Schedule) {
 	key := f.Key()
 	at, ok := m.known[key]
 	if !ok {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/cudart/sim/exec"
 )
 
@@ -30,7 +31,7 @@ type observer struct {
 	sites      map[opKey]*race.Operation
 	lastOps    [64]knownOp // of sites that were looked up last, by their numbers
 	address    [32]uint64
-	id         actorID // of the launch
+	id         schedule.Actor // of the launch
 	async      asynchronous
 	watched    *watchedGrid
 	arrivals   arrivals

@@ -1,6 +1,9 @@
 package check
 
-import "gpurun/cudart/sim/check/race"
+import (
+	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
+)
 
 // Report is what a run has found.
 type Report struct {
@@ -16,7 +19,7 @@ type Report struct {
 	pairs     []sitePair
 	orders    map[uint64]bool // pairs with their launches: see run.pairs
 	// Schedule is how to run the very same again. Explore leaves it out where nothing was found.
-	Schedule *Schedule
+	Schedule *schedule.Schedule
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
 	Steps            int
 	WarpInstructions uint64
