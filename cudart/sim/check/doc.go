@@ -8,7 +8,7 @@
 //	explore*, shrink   many schedules of one task, what they found together, and shorter schedules for that
 //	behaviour          what tells schedules apart
 //	strategy*          ways to choose a schedule: random, PCT, late, bounded preemption, and one that is replayed
-//	exhaustive*        all schedules of a small task
+//	exhaustive         all schedules of a small task, as package partialorder chooses them
 //	decisions          what was chosen, as a value of package schedule
 //	schedule, host     who runs next; the host code of a rank is a coroutine
 //	actor, kernel      what is chosen: hosts, streams, and the warps of kernels

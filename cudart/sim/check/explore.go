@@ -187,7 +187,7 @@ func seedOf(seed uint64, number int) uint64 {
 
 // exhaust runs all schedules, one after the other. Some end early, because they show nothing new.
 func (c *Checker) exhaust(e Exploration, all *merge, task func(*Rank) error) {
-	s := newExhaustive()
+	s := &exhaustive{}
 	for all.Schedules < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)) {
 		s.begin()
 		r, err := c.run(s, task)
@@ -199,16 +199,16 @@ func (c *Checker) exhaust(e Exploration, all *merge, task func(*Rank) error) {
 		if len(report.Findings) > 0 || err != nil {
 			report.Schedule = r.recorded(Exhaustive, e.Seed)
 		}
-		if s.finishes && err == nil && r.idle.rounds == 0 && s.depth < len(s.nodes) {
-			s.open = "a load was taken for a poll"
+		if s.stuck && err == nil && r.idle.rounds == 0 {
+			s.search.Open = "a load was taken for a poll"
 		}
 		if redundant {
 			all.addFindings(report)
 		} else {
 			all.add(result{report: report, err: err})
 		}
-		if !s.next() {
-			all.Complete = s.open == ""
+		if !s.search.Next() {
+			all.Complete = s.search.Open == ""
 			return
 		}
 	}

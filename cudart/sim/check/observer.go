@@ -214,7 +214,7 @@ func (o *observer) Release(block, barrier int, warps []int) {
 	}
 	o.run.detector.Release(o.barrier(block, barrier), waiting)
 	if s := o.run.explores; s != nil {
-		s.order.meet(o.ids(block, warps))
+		s.search.Meet(o.ids(block, warps))
 	}
 	o.arrivals.release(block, barrier, warps)
 }

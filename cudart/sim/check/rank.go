@@ -69,7 +69,7 @@ func (r *run) hold() {
 	}
 	r.detector.Release(&all, threads)
 	if r.explores != nil {
-		r.explores.order.meet(r.hostsThatMeet())
+		r.explores.search.Meet(r.hostsThatMeet())
 	}
 	m.waiting = nil
 	m.round++

@@ -1,4 +1,4 @@
-package check
+package partialorder
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ type happened struct {
 	turns  []turnTaken
 	clocks map[schedule.Actor]turnClock // what happens before the next turn of an actor
 	able   map[schedule.Actor]bool      // could go on before the last turn
-	last   map[wordID]*wordTurns
+	last   map[Word]*wordTurns
 }
 
 // turnClock says for each actor which of its turns is the last before a place. Turns of all count from 1, together.
@@ -20,7 +20,7 @@ type turnClock map[schedule.Actor]int
 
 type turnTaken struct {
 	by    schedule.Actor
-	print footprint
+	print Footprint
 	after turnClock // includes the turn itself
 }
 
@@ -32,7 +32,7 @@ type wordTurns struct {
 
 func newHappened() *happened {
 	return &happened{
-		clocks: map[schedule.Actor]turnClock{}, able: map[schedule.Actor]bool{}, last: map[wordID]*wordTurns{},
+		clocks: map[schedule.Actor]turnClock{}, able: map[schedule.Actor]bool{}, last: map[Word]*wordTurns{},
 	}
 }
 
@@ -53,19 +53,19 @@ func (h *happened) clock(id schedule.Actor) turnClock {
 }
 
 // enable notes who can go on now. The last turn happens before those whom it has let go on.
-func (h *happened) enable(able []*actor) {
+func (h *happened) enable(able []schedule.Actor) {
 	now := map[schedule.Actor]bool{}
-	for _, a := range able {
-		now[a.id] = true
-		if n := len(h.turns); n > 0 && !h.able[a.id] {
-			h.clock(a.id).join(h.turns[n-1].after)
+	for _, id := range able {
+		now[id] = true
+		if n := len(h.turns); n > 0 && !h.able[id] {
+			h.clock(id).join(h.turns[n-1].after)
 		}
 	}
 	h.able = now
 }
 
 // take adds a turn. It returns the turns before it that are in conflict with it and not ordered otherwise, by number.
-func (h *happened) take(by schedule.Actor, print footprint) (races []int) {
+func (h *happened) take(by schedule.Actor, print Footprint) (races []int) {
 	number, before := len(h.turns)+1, h.clock(by)
 	after := turnClock{}
 	after.join(before)
