@@ -56,20 +56,6 @@ type Explored struct {
 // Clean reports whether all schedules have checked everything, and found nothing.
 func (e *Explored) Clean() bool { return len(e.Findings)+len(e.Incomplete) == 0 && e.Err == nil }
 
-// Found is a finding of some schedules.
-type Found struct {
-	Finding
-	Schedules int                // that show it
-	Schedule  *schedule.Schedule // the first that shows it
-	Number    int                // of that schedule in its exploration, from 1 on
-	// Shrunk is how many decisions Schedule had before it was shrunk; 0 if it was not.
-	Shrunk int
-	// Because is the key of another finding of the same schedule that may be why this one is there, or "". Alone is how
-	// many schedules show this one and nothing that explains it.
-	Because string
-	Alone   int
-}
-
 // Coverage is how much of what can happen an exploration has seen.
 type Coverage struct {
 	Schedules int // that have run

@@ -1,9 +1,9 @@
 package check
 
 import (
-	"fmt"
 	"slices"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/schedule"
 )
 
@@ -69,7 +69,7 @@ func (m *merge) add(r result) {
 
 func (m *merge) addFindings(r *Report) {
 	for _, f := range r.Findings {
-		m.find(f, because(&f, r.Findings), r.Schedule)
+		m.find(f, finding.Because(&f, r.Findings), r.Schedule)
 	}
 }
 
@@ -107,14 +107,4 @@ func (m *merge) find(f Finding, why string, by *schedule.Schedule) {
 	if why == "" {
 		known.Alone++
 	}
-}
-
-// Key is the same for findings of one kind and cause at the same instructions, in whichever order they were performed.
-func (f *Finding) Key() string {
-	var sides []string
-	for _, s := range f.Sides {
-		sides = append(sides, fmt.Sprintf("%s:%d %s %d", s.Module, s.Line, s.Text, s.Kind))
-	}
-	slices.Sort(sides)
-	return fmt.Sprintf("%s %s %q", f.Kind, f.Cause, sides)
 }

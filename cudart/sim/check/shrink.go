@@ -18,7 +18,7 @@ func (c *Checker) shrinkAll(e Exploration, all *Explored, task func(*Rank) error
 	var rest []*Found
 	for i := range all.Findings {
 		if f := &all.Findings[i]; report.has(f.Key()) {
-			f.shorten(nil, trace)
+			shorten(f, nil, trace)
 		}
 	}
 	for _, g := range Group(all.Findings) {
@@ -58,7 +58,7 @@ func (r *Report) has(key string) bool {
 }
 
 // shorten replaces the schedule of a finding.
-func (f *Found) shorten(turns schedule.Turns, trace uint64) {
+func shorten(f *Found, turns schedule.Turns, trace uint64) {
 	shorter := *f.Schedule
 	f.Shrunk = len(shorter.Turns)
 	shorter.Turns, shorter.Trace = slices.Clone(turns), trace
@@ -79,6 +79,6 @@ func (c *Checker) shrink(e Exploration, f *Found, task func(*Rank) error) {
 	}
 	over := func() bool { return left < 1 || !e.Deadline.IsZero() && !time.Now().Before(e.Deadline) }
 	if turns := schedule.Shrink(f.Schedule.Turns, shows, over); trace != 0 {
-		f.shorten(turns, trace)
+		shorten(f, turns, trace)
 	}
 }
