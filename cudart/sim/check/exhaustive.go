@@ -12,6 +12,7 @@ import (
 // exhaustive runs every schedule that differs from the others in the order of strong accesses to the same words, of
 // which one writes, as package partialorder chooses.
 type exhaustive struct {
+	weak     bool // weak accesses count as strong ones, and arrivals at a barrier as writes
 	search   partialorder.Search
 	print    partialorder.Footprint // of the turn under way
 	running  *actor
@@ -81,7 +82,7 @@ func (s *exhaustive) taken(a *actor) error {
 
 // explore tells the strategy exhaustive of an access.
 func (o *observer) explore(at exec.Place, a *exec.ObservedAccess) {
-	strong := scopeOf(a.Order, a.Scope) != race.NoScope
+	strong := o.run.explores.weak || scopeOf(a.Order, a.Scope) != race.NoScope
 	for lane, addr := range a.Addresses {
 		if a.Lanes>>lane&1 == 0 {
 			continue
@@ -91,6 +92,15 @@ func (o *observer) explore(at exec.Place, a *exec.ObservedAccess) {
 			word.Launch, word.Block = o.launch, at.Block
 		}
 		o.run.explores.print.Add(strong, a.Kind != exec.Reads, word, a.Bytes*uint64(a.Elements))
+	}
+}
+
+// exploreArrival tells the strategy exhaustive of an arrival at a barrier of a block.
+func (o *observer) exploreArrival(block, barrier int) {
+	const barriers = 1 << 62 // above the addresses of words
+	if s := o.run.explores; s != nil && s.weak {
+		word := partialorder.Word{Launch: o.launch, Block: block, Address: barriers + 4*uint64(barrier)}
+		s.print.Add(true, true, word, 4)
 	}
 }
 

@@ -19,6 +19,9 @@ type Exploration struct {
 	// Schedules is the most schedules that are run; 0 is 64.
 	Schedules int
 	Seed      uint64
+	// Weak has the strategy Exhaustive run the schedules, too, that differ in the order of weak accesses, or of arrivals
+	// at barriers. Then all results are seen that memory in order can have, and not all races alone.
+	Weak bool
 	// Deadline is when no further schedule begins; the zero time is never.
 	Deadline time.Time
 	// Workers is how many schedules run at the same time; 0 is as many as Go has processors. What is reported does not
@@ -36,6 +39,8 @@ type Exploration struct {
 	Diagnose bool
 	// Progress, where it is not nil, is called after each schedule, in their order, by one goroutine at a time.
 	Progress func(Coverage)
+	// Each, where it is not nil, is called with what each schedule has shown, in their order, before Progress.
+	Each func(*Report, error)
 }
 
 // Explored is what the schedules of an exploration have found, together.
@@ -173,7 +178,7 @@ func seedOf(seed uint64, number int) uint64 {
 
 // exhaust runs all schedules, one after the other. Some end early, because they show nothing new.
 func (c *Checker) exhaust(e Exploration, all *merge, task func(*Rank) error) {
-	s := &exhaustive{}
+	s := &exhaustive{weak: e.Weak}
 	for all.Schedules < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)) {
 		s.begin()
 		r, err := c.run(s, task)

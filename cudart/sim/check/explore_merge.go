@@ -19,12 +19,13 @@ type merge struct {
 	lastOrder  int // the number of the last schedule that has shown a new one
 	results    comparison
 	progress   func(Coverage)
+	each       func(*Report, error)
 }
 
 func newMerge(e Exploration) *merge {
 	m := &merge{
 		known: map[string]int{}, behaviours: map[uint64]bool{}, pairs: map[sitePair]bool{}, orders: map[uint64]bool{},
-		progress: e.Progress,
+		progress: e.Progress, each: e.Each,
 	}
 	m.Planned = e.Schedules
 	return m
@@ -62,6 +63,9 @@ func (m *merge) add(r result) {
 	}
 	m.addPairs(r.report.pairs)
 	m.addOrders(r.report.orders)
+	if m.each != nil {
+		m.each(r.report, r.err)
+	}
 	if m.progress != nil {
 		m.progress(m.Coverage)
 	}

@@ -204,6 +204,7 @@ func (o *observer) Arrive(at exec.Place, barrier int) {
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(barrier))
 	o.run.detector.Arrive(o.barrier(at.Block, barrier), o.warp(at.Block, at.Warp))
 	o.arrivals.arrive(o.run, o.watched.doer(at.Block, at.Warp), at, barrier)
+	o.exploreArrival(at.Block, barrier)
 }
 
 // Release implements exec.Observer.
