@@ -9,8 +9,8 @@ import (
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cudart/nvml"
 	"gpurun/worker/process/dump"
-	"gpurun/worker/process/dump/collect"
 	"gpurun/worker/process/launcher"
+	"gpurun/worker/process/xid"
 )
 
 // dumps says when the job shows what its workers are doing.
@@ -35,7 +35,7 @@ func listGPUs() ([]dump.GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	xids := collect.Xids()
+	xids := lastXids()
 	var all []dump.GPU
 	for _, d := range devices {
 		use, err := library.Use(d.Index)
@@ -52,4 +52,19 @@ func listGPUs() ([]dump.GPU, error) {
 		all = append(all, gpu)
 	}
 	return all, nil
+}
+
+// lastXids are the last errors of each GPU since the machine has started, by PCI address, where this user may read the
+// kernel's log.
+func lastXids() map[string]uint64 {
+	log, err := xid.OpenLog(false)
+	if err != nil {
+		return nil
+	}
+	defer log.Close()
+	last := map[string]uint64{}
+	for _, e := range log.Next() {
+		last[e.PCI] = e.Code
+	}
+	return last
 }
