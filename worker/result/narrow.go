@@ -5,8 +5,8 @@ import "io"
 // tableWidth is the number of characters in a row of nccl-tests' table.
 const tableWidth = 118
 
-// NewTable makes the renderer of [TableFormat] for a terminal with so many columns; 0 is any number. Where a row would not
-// fit, it leaves out what the comment above a sweep names: the type, the operation, the elements and the root.
+// NewTable makes the renderer of [TableFormat] for a terminal with so many columns; 0 is any number. Where a row would
+// not fit, it leaves out what the comment above a sweep names: the type, the operation, the elements and the root.
 func NewTable(w io.Writer, width int) Renderer {
 	return &table{w: w, narrow: width > 0 && width < tableWidth}
 }

@@ -65,9 +65,10 @@ func ProductPlanOptions() plan.Options {
 
 // ShowProduct measures, and prints the table as it grows.
 func ShowProduct(ctx context.Context, a *program.Invocation, b *Product) error {
-	return b.Show(ctx, a, session.Show{Title: Title + " " + b.Operation.Name, Renderer: func(w io.Writer) (result.Renderer, error) {
-		return b.renderer(a.Out, w)
-	}})
+	return b.Show(ctx, a, session.Show{
+		Title:    Title + " " + b.Operation.Name,
+		Renderer: func(w io.Writer) (result.Renderer, error) { return b.renderer(a.Out, w) },
+	})
 }
 
 func (b *Product) renderer(out, w io.Writer) (result.Renderer, error) {

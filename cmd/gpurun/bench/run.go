@@ -97,8 +97,9 @@ func (b *Run) chooseBase() error {
 // Show measures, prints the table as it grows, and draws.
 func Show(ctx context.Context, a *program.Invocation, b *Run) error {
 	return b.Show(ctx, a, session.Show{
-		Title: Title + " " + b.Collective.Name, Renderer: func(w io.Writer) (result.Renderer, error) { return b.renderer(a.Out, w) },
-		Then: func(r result.Report, ended error) error { return b.draw(a, r, ended) },
+		Title:    Title + " " + b.Collective.Name,
+		Renderer: func(w io.Writer) (result.Renderer, error) { return b.renderer(a.Out, w) },
+		Then:     func(r result.Report, ended error) error { return b.draw(a, r, ended) },
 	})
 }
 

@@ -31,7 +31,8 @@ func TestProgressOfSeveralRuns(t *testing.T) {
 		p.begun, p.due = time.Now().Add(-time.Duration(run+1)*time.Minute), time.Time{}
 		p.show(5, 10, "x")
 	}
-	want := "\rgpurun: 5 of 20, 0.0833 a second, 3m0s left: x\x1b[K" + "\rgpurun: 15 of 20, 0.125 a second, 40s left: x\x1b[K"
+	want := "\rgpurun: 5 of 20, 0.0833 a second, 3m0s left: x\x1b[K" +
+		"\rgpurun: 15 of 20, 0.125 a second, 40s left: x\x1b[K"
 	if got := out.String(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -8,23 +8,24 @@ import (
 
 // A table for a terminal is no wider than the terminal, and keeps what a comparison needs. Without a width it has all.
 func TestTableFits(t *testing.T) {
-	against := "multimem_twoshot_with_a_long_name"
+	const against = "multimem_twoshot_with_a_long_name"
+	const all = "size,algorithm,median us,± 95%,min us,max us,host us,busbw GB/s,% of link,vs " + against + ",outliers,"
 	for _, c := range []struct {
 		width    int
 		products bool
 		titles   string
 	}{
-		{0, false, "size,algorithm,median us,± 95%,min us,max us,host us,busbw GB/s,% of link,vs " + against + ",outliers,"},
-		{200, false, "size,algorithm,median us,± 95%,min us,max us,host us,busbw GB/s,% of link,vs " + against + ",outliers,"},
+		{0, false, all},
+		{200, false, all},
 		{150, false, "size,algorithm,median us,± 95%,min us,host us,busbw GB/s,% of link,vs " + against + ","},
 		{80, false, "size,algorithm,median us,± 95%,busbw GB/s,vs base,"},
 		{80, true, "algorithm,median us,± 95%,TFLOP/s,vs base,"},
 	} {
-		all := columns(against, true)
+		columns := columns(against, true)
 		if c.products {
-			all = productColumns(against, true)
+			columns = productColumns(against, true)
 		}
-		fitted := fit(all, c.width)
+		fitted := fit(columns, c.width)
 		if got := strings.Join(titles(fitted), ","); got != c.titles {
 			t.Errorf("%d: %s, want %s", c.width, got, c.titles)
 		}
