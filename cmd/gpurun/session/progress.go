@@ -64,7 +64,11 @@ func (p *Progress) show(done, total int, doing string) {
 		return
 	}
 	p.due = now.Add(progressInterval)
-	line := []rune(fmt.Sprintf("gpurun: %d of %d%s: %s", done, total, pace(done, total, now.Sub(p.begun)), doing))
+	count := ""
+	if total > 0 { // else the run is still being planned
+		count = fmt.Sprintf("%d of %d%s: ", done, total, pace(done, total, now.Sub(p.begun)))
+	}
+	line := []rune("gpurun: " + count + doing)
 	if len(line) >= p.width {
 		line = line[:p.width-1]
 	}

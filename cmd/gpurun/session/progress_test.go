@@ -38,6 +38,14 @@ func TestProgressOfSeveralRuns(t *testing.T) {
 	}
 }
 
+func TestProgressBeforeThePlan(t *testing.T) {
+	var out bytes.Buffer
+	onTerminal(&out).show(0, 0, "opening device 0")
+	if got, want := out.String(), "\rgpurun: opening device 0\x1b[K"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestProgressMakesRoomForOtherOutput(t *testing.T) {
 	var out bytes.Buffer
 	p := onTerminal(&out)
