@@ -11,5 +11,8 @@ var GEMMs = sync.OnceValue(func() []*GEMM {
 	for _, columns := range wgmmaWidths() {
 		all = append(all, wgmmaGEMM(columns))
 	}
+	for _, columns := range transposedWidths() {
+		all = append(all, transposedGEMM(columns))
+	}
 	return append(all, mmaGEMM(), naiveGEMM())
 })

@@ -51,9 +51,9 @@ func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 }
 
 // tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose
-// power is capped: kernels/NOTES.md.
+// power is capped: kernels/NOTES.md. That of 64 columns is an estimate.
 func (columns wgmma) tileTime() int64 {
-	return map[wgmma]int64{256: 272, 224: 236, 128: 148}[columns]
+	return map[wgmma]int64{256: 272, 224: 236, 128: 148, 64: 84}[columns]
 }
 
 // linkBytes is the number of bytes that an H200's links carry in one direction in a cycle of its multiprocessors.
@@ -97,7 +97,11 @@ func (columns wgmma) grid(w shardedProblem, sms int) cudart.Launch {
 // sharedLayout is the size of a block's shared memory and of each of its two chunk buffers (0: none), as SharedLayout
 // in cuda/shared_layout.cuh computes them: as many stages of the operands as fit beside a staged tile and mbarriers.
 func (columns wgmma) sharedLayout() (shared, chunkBuffer int) {
-	const rows, barriers, unit, mostBuffer = wgmmaRows / wgmmaCluster, 320, 2 << 10, 8 << 10
+	const rows, unit, mostBuffer = wgmmaRows / wgmmaCluster, 2 << 10, 8 << 10
+	barriers := 320
+	if columns < 128 {
+		barriers = 384 // for more stages
+	}
 	const stageOfA = 2 * wgmmaSlice * rows
 	stageOfB := 2 * wgmmaSlice * int(columns)
 	fixed := rows*int(columns.pitch()) + barriers
