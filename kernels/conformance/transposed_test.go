@@ -11,7 +11,7 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// An A of few rows is multiplied transposed, of one row and of as many as a tile has columns; with columns of C beyond a
+// An A of few rows is multiplied transposed: of one row, of as many as a tile has columns; with columns of C beyond a
 // tile, in several tiles and in pieces of them, with and without disorder. A C whose rows are not aligned is not.
 func TestTransposedProducts(t *testing.T) {
 	t.Parallel()
