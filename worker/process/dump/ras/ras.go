@@ -5,6 +5,7 @@ package ras
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -32,12 +33,23 @@ func Read(r io.Reader) ([]dump.Communicator, error) {
 	}
 	var s status
 	if err := json.Unmarshal(in[begin:], &s); err != nil {
-		return nil, fmt.Errorf("NCCL's RAS status: %w", err)
+		return nil, fmt.Errorf("NCCL's RAS status: %w%s", err, place(in[begin:], err))
 	}
 	if s.Version == "" {
 		return nil, fmt.Errorf("NCCL's RAS status lacks nccl_version")
 	}
 	return s.communicators(), nil
+}
+
+// place shows the text around a mistake in JSON.
+func place(in []byte, err error) string {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return ""
+	}
+	const around = 60
+	at := int(syntax.Offset)
+	return fmt.Sprintf(", at byte %d: %q", at, in[max(0, at-around):min(len(in), at+around)])
 }
 
 // status is what jsonWriteHeader and its neighbours write in NCCL's src/ras/client_support.cc.

@@ -107,6 +107,14 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
+// A mistake in the status is shown with what stands around it.
+func TestReadShowsMistakes(t *testing.T) {
+	_, err := Read(strings.NewReader(strings.Replace(answer, `"host": "10.0.0.1",`, `"host": "10.0.0.1"`, 1)))
+	if err == nil || !strings.Contains(err.Error(), `"host\": \"10.0.0.1\"\n          \"pid`) {
+		t.Errorf("error %v, want one that shows the host and what follows", err)
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	f.Add(answer)
 	f.Fuzz(func(_ *testing.T, text string) { _, _ = Read(strings.NewReader(text)) })
