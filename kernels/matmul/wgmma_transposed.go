@@ -1,11 +1,9 @@
 package matmul
 
 import (
-	"fmt"
 	"math"
 
 	"gpurun/cudart"
-	"gpurun/kernels/collective"
 )
 
 // transposedWidths lists the widths of tiles of transposed products. A tile has all rows of A.
@@ -14,9 +12,7 @@ func transposedWidths() []wgmma { return []wgmma{64, 128} }
 // transposedGEMM multiplies an A of few rows by wgmma.cu: C^T = B^T x A^T, as cuda/transposed.cuh explains.
 func transposedGEMM(columns wgmma) *GEMM {
 	return &GEMM{
-		Name: "wgmma",
-		Kernels: compiled("wgmma", fmt.Sprintf("_transposed_%d", columns), "wgmma", collective.SM90a, "EXCHANGE=Transposed",
-			fmt.Sprintf("COLUMNS=%d", columns)),
+		Name: "wgmma", Kernels: columns.kernels("Transposed"),
 		Tiles: func(p Problem, shards int) int64 {
 			return wgmmaCluster * columns.pairs(transposed(shardedProblem{Problem: p}).Problem, shards)
 		},

@@ -12,8 +12,9 @@ import (
 )
 
 // An A of few rows is multiplied transposed: of one row, of as many as a tile has columns; with columns of C beyond a
-// tile, in several tiles and in pieces of them, with and without disorder. A C whose rows are not aligned is not.
-func TestTransposedProducts(t *testing.T) {
+// tile, in several tiles and in pieces of them, with and without disorder. A C whose rows are not aligned is not. Other
+// local products have tiles of the width that fits.
+func TestLocalProducts(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {
 		m, n, k int64
@@ -26,8 +27,10 @@ func TestTransposedProducts(t *testing.T) {
 		{65, 400, 200, 4, "transposed_128"},
 		{128, 520, 520, 8, "transposed_128"},
 		{48, 136, 64 * 72, 8, "transposed_64"}, // a tile in four pieces
-		{64, 12, 64, 2, "product_128"},
-		{129, 8, 64, 2, "product_128"},
+		{64, 12, 64, 2, "product_112"},
+		{129, 8, 64, 2, "product_112"},
+		{140, 170, 520, 2, "product_176"},
+		{300, 120, 64, 4, "product_128"},
 	} {
 		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
 		t.Run(fmt.Sprint(p), func(t *testing.T) {
