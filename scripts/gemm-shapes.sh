@@ -14,6 +14,7 @@
 #   SHAPES   N,K of the shapes: "4096,4096 3584,8192 8192,3584 2752,4096 6656,16384" by default, layers of models
 #            over some ranks, such as 28672 x 8192 over 8
 #   GATHERS  M of allgather-matmul with one rank, 6656 x 16384, which copies its shard, too: 1024,4096,8192; empty: none
+#   GPURUN   build/gpurun by default; that of another commit compares two versions
 #   CHECK    0: nothing is verified
 #   DEVICE   cuda; sim, with ALGOS and small shapes, tries this script without GPUs
 #   ALGOS    decomposed,cublas by default
@@ -35,7 +36,7 @@ trap '[ -z "${running:-}" ] || kill "$running"; exit 143' TERM INT # what runs e
 
 # bench NAME OPERATION ROWS N,K ALGORITHMS CHECK: a process, its output under NAME; counts it as failed when it fails.
 bench() {
-  timeout -k 5 "${LIMIT:-120}" build/gpurun --device "$device" --nproc-per-node 1 bench "$2" -d bfloat16 -m "$3" -n "${4%,*}" \
+  timeout -k 5 "${LIMIT:-120}" "${GPURUN:-build/gpurun}" --device "$device" --nproc-per-node 1 bench "$2" -d bfloat16 -m "$3" -n "${4%,*}" \
     -k "${4#*,}" --algo "$5" -c "$6" --rounds "${ROUNDS:-10}" --output json >"$results/$1.json" 2>"$results/$1.log" &
   running=$!
   wait "$running" && running= && return
