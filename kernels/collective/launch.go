@@ -144,7 +144,8 @@ func (c *Comm) Load(k Kernel) (cudart.Kernel, error) {
 	return kernel, nil
 }
 
-// moduleOf loads a module once for each name and entry point; the entry point is empty if the module has all of its own.
+// moduleOf loads a module once for each name and entry point. The entry point is empty for a module that has all of its
+// own.
 func (c *Comm) moduleOf(key [2]string, code func() ([]byte, error)) (cudart.Module, error) {
 	if m, ok := c.modules[key]; ok {
 		return m, nil
