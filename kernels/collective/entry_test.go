@@ -35,7 +35,10 @@ func TestOnlyEntry(t *testing.T) {
 	for _, tt := range []struct{ name, text, entry, want string }{
 		{"first", twoEntries, "first", strings.Replace(twoEntries, ".visible .entry second(\n.param .b64 p\n)\n{\n}\n",
 			"\n\n\n\n\n", 1)},
-		{"second", twoEntries, "second", ".version 8.0\n" + strings.Repeat("\n", 10) + twoEntries[strings.Index(twoEntries, ".func"):]},
+		{
+			"second", twoEntries, "second",
+			".version 8.0\n" + strings.Repeat("\n", 10) + twoEntries[strings.Index(twoEntries, ".func"):],
+		},
 		{"none", twoEntries, "third", ".version 8.0\n" + strings.Repeat("\n", 10) + ".func between()\n{\n}\n\n\n\n\n\n"},
 		{"no entry", "some text", "first", "some text"},
 		{"empty", "", "first", ""},
