@@ -94,7 +94,9 @@ func newCommand(a *program.Invocation) *cobra.Command {
 	var unknown *torchrun.UnknownFlagError
 	switch {
 	case errors.As(err, &unknown):
-		return newRootCommand(a) // its error suggests a flag
+		root := newRootCommand(a)
+		root.SetFlagErrorFunc(flagErrorIn(unknown.Word)) // it suggests a flag
+		return root
 	case err != nil || saysProgram(line):
 		return newLaunchCommand(a)
 	case len(line.Words) == 0:
