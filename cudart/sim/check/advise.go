@@ -42,8 +42,8 @@ func access(s race.Side) Access {
 	}
 	switch site := s.Op.Site.(type) {
 	case exec.Site:
-		in := site.Instruction()
-		a.Text, a.Module, a.Line, a.Source = site.Text(), in.Module, in.Line, in.Source
+		a = sideAt(a.Actor, site, a.Kind)
+		a.Scope = s.Op.Scope
 	case string:
 		a.Text = site
 	case lifeEvent:
