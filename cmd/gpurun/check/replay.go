@@ -113,7 +113,11 @@ func (o *Options) algorithm(ctx context.Context, r request, d collective.DType, 
 			return nil, collective.Shape{}, err
 		}
 		p := &Plan{options: o}
-		return p.loadFile(ctx, f, text, world, []collective.DType{d}, []collective.Op{collective.Op(r.Op)}, notify)
+		bundle, err := p.bundle(ctx, f, text, world, []collective.DType{d}, []collective.Op{collective.Op(r.Op)}, notify)
+		if err != nil {
+			return nil, collective.Shape{}, err
+		}
+		return loadFile(f, bundle)
 	}
 	c, ok := kernels.Find(r.Collective)
 	if !ok {
