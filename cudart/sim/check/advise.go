@@ -44,6 +44,8 @@ func access(s race.Side) Access {
 	case exec.Site:
 		a = sideAt(a.Actor, site, a.Kind)
 		a.Scope = s.Op.Scope
+	case freeingSite:
+		a = sideAt(a.Actor, site.Site, a.Kind)
 	case string:
 		a.Text = site
 	case lifeEvent:
