@@ -42,8 +42,10 @@ func access(s race.Side) Access {
 	}
 	switch site := s.Op.Site.(type) {
 	case exec.Site:
-		in := site.Instruction()
-		a.Text, a.Module, a.Line, a.Source = site.Text(), in.Module, in.Line, in.Source
+		a = sideAt(a.Actor, site, a.Kind)
+		a.Scope = s.Op.Scope
+	case freeingSite:
+		a = sideAt(a.Actor, site.Site, a.Kind)
 	case string:
 		a.Text = site
 	case lifeEvent:

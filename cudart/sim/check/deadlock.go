@@ -70,7 +70,15 @@ func (r *run) deadlock() error {
 
 // sideOf is an instruction of a kernel for people.
 func sideOf(by *doer, site exec.Site, kind race.Kind) Access {
-	in, actor := site.Instruction(), by.Actor
+	actor := by.Actor
 	actor.Launch = by.grid.launch
-	return Access{Actor: actor, Kind: kind, Text: site.Text(), Module: in.Module, Line: in.Line, Source: in.Source}
+	return sideAt(actor, site, kind)
+}
+
+// sideAt is what an actor does at an instruction.
+func sideAt(actor Actor, site exec.Site, kind race.Kind) Access {
+	in := site.Instruction()
+	a := Access{Actor: actor, Kind: kind, Text: site.Text(), Module: in.Module, Line: in.Line}
+	a.Source, a.InlinedAt, _ = strings.Cut(in.Source, exec.InlinedAt)
+	return a
 }

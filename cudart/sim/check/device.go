@@ -21,12 +21,6 @@ func failure(op string, code cudart.Result, format string, args ...any) error {
 	return &cudart.Error{Op: op, Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-// refuse reports a call that is not modeled.
-func (d *device) refuse(what string) error {
-	d.run.isIncomplete("%s: not modeled", what)
-	return failure(what, cudart.ErrNotSupported, "the race checker does not model it")
-}
-
 func (d *device) Info() cudart.Info { return d.info }
 
 func (d *device) Malloc(bytes int64) (cudart.DevicePtr, error) {
@@ -46,7 +40,7 @@ func (d *device) Free(ptr cudart.DevicePtr) error {
 		return nil
 	}
 	r := d.run.memory.find(uint64(ptr))
-	if r == nil || r.base != uint64(ptr) || r.host {
+	if r == nil || r.base != uint64(ptr) || r.host || r.malloc != "" {
 		return failure("freeing device memory", cudart.ErrInvalidValue, "no allocation starts at %#x; it may have been freed",
 			uint64(ptr))
 	}
@@ -57,7 +51,7 @@ func (d *device) free(r *region) error {
 	if err := d.drain(); err != nil {
 		return err
 	}
-	d.run.end(r, d.rank.host, freeing)
+	d.run.end(r, d.rank.host.thread, freeing, freeing)
 	return nil
 }
 

@@ -21,7 +21,7 @@
 //
 //	device, module         cudart.Device on one address space for all ranks
 //	programs               compiled kernels, which checkers share
-//	memory, multicast      allocations, names for people, and addresses that stand for the memory of all ranks
+//	memory, heap, multicast  allocations, those by malloc in kernels too, names for people, and addresses that stand for the memory of all ranks
 //	stream, command        queues of work: copies and fills
 //	event, value           marks of streams; WriteValue and WaitValue
 //	capture, graph         recorded work, and its replays
@@ -90,9 +90,7 @@
 // # Limits
 //
 // An instruction that is not modeled is executed and listed in [Report.Incomplete]: those on tensor maps in memory, and
-// discard. Calls that are not modeled fail with cudart.ErrNotSupported and are listed as well: kernels that call
-// malloc, because the heap of package exec tells no observer when memory there begins and ends. A run that needs more
-// steps than its budget, or of which a task fails, is incomplete, too.
+// discard. A run that needs more steps than its budget, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
@@ -106,6 +104,7 @@
 //     vectors
 //   - the reading of a tensor map by the copies that name it
 //   - the scopes of mbarrier instructions
+//   - memory by malloc in kernels that is never freed, and which lane of a warp frees it
 //   - what the limits of package race leave out
 //   - whether a schedule could be worse: unless the strategy is Exhaustive, schedules are sampled, and a clean report
 //     is no proof

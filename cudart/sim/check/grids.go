@@ -46,7 +46,7 @@ func (g *grids) start(c command) error {
 	run.launches++
 	o := newObserver(s, c.launch, run.launches, before)
 	cfg := c.launch.config()
-	cfg.Observer = o.observed()
+	cfg.Observer, cfg.Heap = o.observed(), &kernelHeap{o}
 	if prior != nil {
 		o.prior = prior.observer
 		run.priors[o.launch] = prior.observer.launch

@@ -3,8 +3,8 @@ package check
 // multiprocessors are what a device of a compute capability has: limits of a multiprocessor, and the most
 // multiprocessors of any such GPU.
 //
-// The limits are those of the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide,
-// and of arch_traits.h in NVIDIA's CCCL, where both were compared.
+// The limits are those of the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming
+// Guide; they were compared with arch_traits.h of NVIDIA's CCCL.
 type multiprocessors struct {
 	major, minor    int
 	count           int

@@ -43,7 +43,7 @@ type Config struct {
 	Clock       Clock
 	TensorCores tensorcore.Model // the arithmetic of mma and wgmma
 	// Heap is where malloc allocates; it must not be nil where the kernel UsesHeap.
-	Heap *Heap
+	Heap Allocator
 	// Output is where printf writes; nil discards the text.
 	Output io.Writer
 	// Stop, where it is not nil, is asked now and then whether to end the grid.

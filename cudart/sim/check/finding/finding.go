@@ -58,6 +58,8 @@ type Access struct {
 	Module string // "" for commands
 	Line   int    // in the module's PTX
 	Source string // the line of the source that the PTX was made of, or ""
+	// InlinedAt is the line of the call by which that was inlined, or "". Calls in inlined code have several.
+	InlinedAt string
 }
 
 // Actor is who performed an access: a warp of a kernel, or a command.

@@ -112,7 +112,9 @@ func (a Access) columns(verb string) []string {
 		row[0] += " " + verb
 	}
 	row = append(row, a.Opcode())
-	if place := a.Place(); place != "" {
+	if place := a.Place(); a.InlinedAt != "" {
+		row = append(row, place+", inlined at "+a.InlinedAt)
+	} else if place != "" {
 		row = append(row, place)
 	}
 	if a.Source != "" {
