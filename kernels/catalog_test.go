@@ -76,8 +76,8 @@ var everything = map[string][]string{
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"broadcast":     {"naive", "p2p", "ll", "bulk", "chain", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reduce":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
-	"gather":        {"naive", "p2p", "ll", "nccl"},
-	"scatter":       {"naive", "p2p", "ll", "nccl"},
+	"gather":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
+	"scatter":       {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "copy_engine", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
 }
