@@ -1,7 +1,5 @@
 package check
 
-import "slices"
-
 // StaleFlag: a wait was fulfilled by a write of an earlier launch than the one that its writer makes now.
 //
 // A flag that is set once, and a counter of which a reader may be some steps ahead, are read by several launches as
@@ -56,11 +54,7 @@ func (s *signals) isAwaited(w *signalWord, by *signal) {
 
 func (s *signals) addStale(p stalePass) {
 	same := func(o stalePass) bool { return o.reader.site == p.reader.site && o.signal.site == p.signal.site }
-	if i := slices.IndexFunc(s.stale, same); i >= 0 {
-		s.stale[i].count++
-		return
-	}
-	s.stale = append(s.stale, p)
+	countOnce(&s.stale, p, same, func(o *stalePass) { o.count++ })
 }
 
 // staleFindings are the findings of that kind.
