@@ -58,8 +58,8 @@ func launchFlagError(cmd *cobra.Command, err error) error {
 		return usageError(&exit.UsageError{Err: err}, cmd)
 	}
 	text := err.Error()
-	if instead := habit(cmd, unknown.Flag); instead != "" {
-		return usageError(&exit.UsageError{Err: errors.New(text + instead)}, cmd)
+	if instead := habit(cmd, unknown.Word, unknown.Flag); instead != "" {
+		return usageError(exit.Usagef("unknown flag %s%s", unknown.Word, instead), cmd)
 	}
 	var names []string
 	note := func(f *pflag.Flag) { names = append(names, "--"+f.Name) }

@@ -93,7 +93,8 @@ func newCommand(a *program.Invocation) *cobra.Command {
 	line, err := torchrun.New().Split(a.Args[1:], own)
 	var unknown *torchrun.UnknownFlagError
 	if errors.As(err, &unknown) {
-		return root // its error suggests a flag
+		root.SetFlagErrorFunc(flagErrorIn(unknown.Word)) // it suggests a flag
+		return root
 	}
 	if err != nil || launches(root, line) {
 		return newLaunchCommand(a)

@@ -10,6 +10,7 @@ import (
 	"gpurun/cmd/gpurun/kernelcode"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/kernels"
+	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/matmul"
@@ -33,14 +34,19 @@ func (p *Plan) addFile(ctx context.Context, path, of string, notify func(string)
 		return err
 	}
 	for _, world := range p.worldsOf(f) {
-		a, shape, err := p.loadFile(ctx, f, text, world, types, ops, notify)
+		bundle, err := p.bundle(ctx, f, text, world, types, ops, notify)
+		if err != nil {
+			return err
+		}
+		a, shape, err := loadFile(f, bundle)
 		if err != nil {
 			return err
 		}
 		for _, d := range types {
 			for _, op := range ops {
 				for _, on := range p.options.arches() {
-					if err := p.addCase(shape, a, d, op, on, world); err != nil {
+					sizes := p.sizesOf(f, bundle, checktask.Calls{Algorithm: a, Shape: shape, DType: d, Op: op}, world)
+					if err := p.addCase(shape, a, d, op, on, world, sizes); err != nil {
 						return &exit.UsageError{Err: err}
 					}
 					p.cases[len(p.cases)-1].command.GridsScale = f.GridsScale()
@@ -79,14 +85,8 @@ func (p *Plan) callsOf(f *kernelfile.File) (types []collective.DType, ops []coll
 	return types, ops, nil
 }
 
-// loadFile makes an algorithm of a file, for so many ranks.
-func (p *Plan) loadFile(ctx context.Context, f *kernelfile.File, text []byte, world int, types []collective.DType,
-	ops []collective.Op, notify func(string),
-) (*collective.Algorithm, collective.Shape, error) {
-	bundle, err := p.bundle(ctx, f, text, world, types, ops, notify)
-	if err != nil {
-		return nil, collective.Shape{}, err
-	}
+// loadFile makes an algorithm of a file.
+func loadFile(f *kernelfile.File, bundle *kernelfile.Bundle) (*collective.Algorithm, collective.Shape, error) {
 	c, err := extended(f, bundle)
 	if err != nil {
 		return nil, collective.Shape{}, err

@@ -5,7 +5,7 @@
 //	options    the flags
 //	plan       which cases there are: algorithms, types, numbers of ranks
 //	products   cases of products of matrices; productoptions and productfiles: their flags and kernel files
-//	files      cases of kernel files
+//	files      cases of kernel files; filesizes: how large their calls are
 //	machine    compute capabilities of the devices
 //	run        one exploration after the other
 //	merge      findings of all cases, each once

@@ -199,7 +199,7 @@ func (p *Plan) addCases(c *collective.Collective, a *collective.Algorithm, world
 	for _, on := range p.options.arches() {
 		for _, d := range types {
 			for _, op := range ops {
-				err := p.addCase(c.Shape, a, d, op, on, world)
+				err := p.addCase(c.Shape, a, d, op, on, world, p.options.Sizes)
 				if err != nil && named {
 					return &exit.UsageError{Err: err}
 				}
@@ -209,9 +209,9 @@ func (p *Plan) addCases(c *collective.Collective, a *collective.Algorithm, world
 	return nil
 }
 
-// addCase adds a case, or returns why the algorithm cannot do it.
+// addCase adds a case with calls of these sizes, or returns why the algorithm cannot do it.
 func (p *Plan) addCase(shape collective.Shape, a *collective.Algorithm, d collective.DType, op collective.Op,
-	on arch, world int,
+	on arch, world int, sizes []int64,
 ) error {
 	o := p.options
 	k := checktask.Calls{
@@ -227,7 +227,7 @@ func (p *Plan) addCase(shape collective.Shape, a *collective.Algorithm, d collec
 		return fmt.Errorf("%s %s has no kernel for devices of compute capability %v", a.Collective, a.Name, on)
 	}
 	var err error
-	if k.Counts, err = k.CountsFor(o.Sizes, world, o.Unaligned); err != nil {
+	if k.Counts, err = k.CountsFor(sizes, world, o.Unaligned); err != nil {
 		return err
 	}
 	p.cases = append(p.cases, plannedCase{calls: k, variant: "out of place", world: world, on: on, command: request{
@@ -281,10 +281,13 @@ func (c plannedCase) task(r *engine.Rank) error {
 	return c.calls.Task(r)
 }
 
+// multiprocessors are those of a device.
+const multiprocessors = 8
+
 // config is the machine of a case.
 func (c plannedCase) config() engine.Config {
 	cfg := engine.Config{
-		Ranks: c.world, Processes: true, Resident: c.command.Resident, Major: c.on.major, Minor: c.on.minor,
+		Ranks: c.world, SMs: multiprocessors, Processes: true, Resident: c.command.Resident, Major: c.on.major, Minor: c.on.minor,
 		GridsScale: c.command.GridsScale,
 	}
 	if c.command.Model == ptxModel {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // device is the device of a rank. Its owner is the host code of that rank.
@@ -114,7 +115,7 @@ func (d *device) newStream() *stream {
 	s.thread = d.run.detector.NewThread(name, hostPlace(d.rank.Number), nil)
 	d.streams = append(d.streams, s)
 	d.run.streams = append(d.run.streams, s)
-	d.run.addActor(&actor{id: actorID{rank: d.rank.Number, stream: s.number + 1}, stream: s})
+	d.run.addActor(&actor{id: schedule.Actor{Rank: d.rank.Number, Stream: s.number + 1}, stream: s})
 	return s
 }
 

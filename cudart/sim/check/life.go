@@ -3,12 +3,13 @@ package check
 import (
 	"fmt"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
 
 // Freed is an access to memory before its life has begun or after it has ended, or one that nothing orders with that.
-const Freed Kind = "freed"
+const Freed = finding.Freed
 
 // lifeEvent is the begin or the end of a memory's life. It is the site of an operation that writes to all of it, so
 // that what nothing orders with it is found like a race, whatever happened first in a schedule.

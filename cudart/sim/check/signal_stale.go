@@ -1,6 +1,10 @@
 package check
 
-import "slices"
+import (
+	"slices"
+
+	"gpurun/cudart/sim/check/finding"
+)
 
 // StaleFlag: a wait was fulfilled by a write of an earlier launch than the one that its writer makes now.
 //
@@ -12,7 +16,7 @@ import "slices"
 //     whose write has fulfilled the wait in the first
 //   - the instruction that has fulfilled it in the first writes the word again, in the launch with the number of the
 //     second
-const StaleFlag Kind = "stale-flag"
+const StaleFlag = finding.StaleFlag
 
 // stalePass is a wait that a write of an earlier launch has fulfilled, if the writer writes again.
 type stalePass struct {

@@ -26,9 +26,12 @@ const (
 
 // watch is what a warp polls.
 type watch struct {
-	polled   pollList // since the last backward branch, or since the turn began
+	polled   pollList // since the last backward branch, or since the turn began, unless that goes on
 	previous pollList // before that
 	blind    bool     // the warp polls something that is in no list
+	// goesOn says that the turn before has ended at its limit, in a grid whose caller chooses turns: these may be shorter
+	// than a polling loop.
+	goesOn bool
 	parked   bool
 	until    uint64 // parked until this time
 	slept    int    // turns for which it has been parked

@@ -65,7 +65,10 @@ func (w *warp) turn(quantum int) (outcome, error) {
 }
 
 func (w *warp) run(quantum int) (outcome, error) {
-	w.watch.restart()
+	if !w.watch.goesOn {
+		w.watch.restart()
+	}
+	w.watch.goesOn = false
 	w.wakeSpinning()
 	for quantum > 0 {
 		if !w.selectPath() {
@@ -80,6 +83,7 @@ func (w *warp) run(quantum int) (outcome, error) {
 	if w.others == 0 {
 		return exited, nil
 	}
+	w.watch.goesOn = w.grid.chosen
 	return busy, nil
 }
 

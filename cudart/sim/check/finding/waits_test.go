@@ -1,4 +1,4 @@
-package check
+package finding
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 
 // Warps that wait at one line for words of one buffer are one line of the text, behind the reason.
 func TestDeadlockTextHasGroups(t *testing.T) {
-	f := Finding{Kind: Deadlock, Where: "rank 1's mailboxes at +0x8000", Cause: causeNobody, Advice: "write the word"}
+	f := Finding{Kind: Deadlock, Where: "rank 1's mailboxes at +0x8000", Advice: "write the word"}
+	f.Cause = "nobody who still runs writes the word"
 	host := Access{Actor: Actor{Rank: 1, Command: "host code"}}
 	f.Waits = append(f.Waits, Wait{Access: host, For: "the stream", On: []int{1, 2}})
 	for block := range 4 {
@@ -20,8 +21,8 @@ func TestDeadlockTextHasGroups(t *testing.T) {
 					Actor: Actor{Rank: 1, Kernel: "k", Block: block, Warp: word / 2}, Kind: race.Read, Module: "k.ptx",
 					Source: "sum.cuh:21", Text: "ld.relaxed.sys %r1, [%rd1]",
 				},
-				For: fmt.Sprintf("rank 1's mailboxes at +%#x", 0x8000+32*block+4*word), Value: valueText(1 << 31),
-				Test: "value == 0x80000000", addr: 1,
+				For: fmt.Sprintf("rank 1's mailboxes at +%#x", 0x8000+32*block+4*word), Value: "0x80000000",
+				Test: "value == 0x80000000",
 			})
 		}
 	}

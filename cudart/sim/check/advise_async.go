@@ -15,7 +15,7 @@ func adviseAsync(f *race.Finding, first, second Access) string {
 		}
 		return "add " + proxyFence(f.Second.Op.Space) + " between them, before the asynchronous one is issued"
 	case race.NotWaitedFor:
-		return "wait with " + waitFor(first) + " before " + opcode(second.Text)
+		return "wait with " + waitFor(first) + " before " + second.Opcode()
 	case race.ReadByNC:
 		return "read without .nc: what is written while the grid runs must not be read by .nc"
 	}
@@ -35,7 +35,7 @@ func proxyFence(s race.Space) string {
 
 // waitFor is what waits for an asynchronous instruction to read or to write.
 func waitFor(a Access) string {
-	switch op := opcode(a.Text); {
+	switch op := a.Opcode(); {
 	case strings.HasPrefix(op, "wgmma"):
 		return "wgmma.wait_group 0"
 	case strings.Contains(op, "mbarrier"):
@@ -48,13 +48,4 @@ func waitFor(a Access) string {
 		return "cp.async.wait_group 0"
 	}
 	return "mbarrier.try_wait for its mbarrier's phase"
-}
-
-// opcode is the first word of an instruction's text without its guard.
-func opcode(text string) string {
-	if strings.HasPrefix(text, "@") {
-		_, text, _ = strings.Cut(text, " ")
-	}
-	op, _, _ := strings.Cut(strings.TrimSpace(text), " ")
-	return strings.TrimSuffix(op, ";")
 }

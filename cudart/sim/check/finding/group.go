@@ -1,11 +1,26 @@
-package check
+package finding
 
 import (
 	"slices"
 	"strings"
 
 	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
 )
+
+// Found is a finding of some schedules.
+type Found struct {
+	Finding
+	Schedules int                // that show it
+	Schedule  *schedule.Schedule // the first that shows it
+	Number    int                // of that schedule in its exploration, from 1 on
+	// Shrunk is how many decisions Schedule had before it was shrunk; 0 if it was not.
+	Shrunk int
+	// Because is the key of another finding of the same schedule that may be why this one is there, or "". Alone is how
+	// many schedules show this one and nothing that explains it.
+	Because string
+	Alone   int
+}
 
 // Grouped are findings that one mistake explains, by their places among all.
 type Grouped struct {
@@ -73,7 +88,7 @@ func (f *Finding) root() (key, same string) {
 		return f.Cause + " " + min(a, b) + " " + max(a, b), "kernels"
 	}
 	write := f.Sides[0]
-	if !write.writes() {
+	if !write.Writes() {
 		write = f.Sides[1]
 	}
 	return f.Cause + " " + linesOf(write, write), "write"
@@ -107,9 +122,9 @@ func (f *Finding) explains(other *Finding) bool {
 	return !f.Note && f.Kind.consequence() < other.Kind.consequence()
 }
 
-// because is the key of what may be why a finding is among those of its schedule: the first that is no consequence
+// Because is the key of what may be why a finding is among those of its schedule: the first that is no consequence
 // itself, or else the first that explains it; "" if none does.
-func because(f *Finding, all []Finding) string {
+func Because(f *Finding, all []Finding) string {
 	var first *Finding
 	for i := range all {
 		other := &all[i]
@@ -169,4 +184,5 @@ func (f *Found) plainness() int {
 	return 1
 }
 
-func (a Access) writes() bool { return a.Kind == race.Write || a.Kind == race.Update }
+// Writes reports whether an access changes memory.
+func (a Access) Writes() bool { return a.Kind == race.Write || a.Kind == race.Update }

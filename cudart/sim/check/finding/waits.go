@@ -1,15 +1,31 @@
-package check
+package finding
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"gpurun/cudart/sim/exec"
 )
 
-// name is who waits, in short.
-func (w *Wait) name() string {
+// Wait is who cannot go on in a deadlock: lanes of a warp, or the host code of a rank.
+type Wait struct {
+	Access
+	For string // the word, barrier or event that it waits for, such as "rank 0's signal pad at +0x40"
+	// Value is what the word holds, and Test how the code compares it, such as "value - 6 > -1"; "" if that cannot be
+	// told.
+	Value, Test string
+	// Writers have written the word before, in this launch or an earlier one.
+	Writers []Access
+	// On are the waits, by index, whose end it waits for. It is empty where nobody who still runs can end it.
+	On []int
+	// Barrier says that it waits at a barrier of its block.
+	Barrier bool
+}
+
+// WaitValue is the text of a wait by a stream.
+const WaitValue = "WaitValue"
+
+// Name is who waits, in short.
+func (w *Wait) Name() string {
 	if w.Kernel == "" {
 		return fmt.Sprintf("rank %d's %s", w.Rank, w.Command)
 	}
@@ -18,12 +34,12 @@ func (w *Wait) name() string {
 
 // String is a wait as a line: who, where, and for what.
 func (w *Wait) String() string {
-	text := fmt.Sprintf("%s waits at %s, %s, for %s", w.name(), w.Place(), w.Opcode(), w.For)
+	text := fmt.Sprintf("%s waits at %s, %s, for %s", w.Name(), w.Place(), w.Opcode(), w.For)
 	switch {
-	case w.Kernel == "" && w.addr == 0:
-		return w.name() + " waits: " + w.For
+	case w.Kernel == "" && w.Text != WaitValue:
+		return w.Name() + " waits: " + w.For
 	case w.Kernel == "":
-		text = fmt.Sprintf("%s waits by WaitValue for %s", w.name(), w.For)
+		text = fmt.Sprintf("%s waits by WaitValue for %s", w.Name(), w.For)
 	}
 	return strings.TrimSuffix(text, w.For) + w.what()
 }
@@ -38,19 +54,6 @@ func (w *Wait) what() string {
 		text += fmt.Sprintf(" (tested: %s)", w.Test)
 	}
 	return text
-}
-
-// lines are the first waits, for an error.
-func (g *waitGraph) lines() []string {
-	const most = 6
-	var all []string
-	for i := range g.waits {
-		if len(all) == most {
-			return append(all, fmt.Sprintf("and %d more", len(g.waits)-most))
-		}
-		all = append(all, g.waits[i].String())
-	}
-	return all
 }
 
 // waitsText is a finding with its graph, in at most twelve lines: why nothing can go on, then the groups of waits for
@@ -91,7 +94,7 @@ func (f *Finding) endersText(w *Wait) string {
 	}
 	var names []string
 	for _, i := range w.On {
-		if name := f.Waits[i].name(); !slices.Contains(names, name) {
+		if name := f.Waits[i].Name(); !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -112,7 +115,7 @@ func (f *Finding) groups() (all []waitGroup) {
 	for i := range f.Waits {
 		w := &f.Waits[i]
 		buffer, _, _ := strings.Cut(w.For, " at +")
-		if w.state == exec.AtBarrier {
+		if w.Barrier {
 			buffer = "barrier"
 		}
 		key := fmt.Sprint(w.Rank, w.Kernel, w.Place(), w.Opcode(), buffer)
@@ -165,13 +168,4 @@ func (g *waitGroup) text() string {
 		return text + w.For
 	}
 	return text + fmt.Sprintf("%d words, the first one %s", len(g.waits), w.what())
-}
-
-// valueText is the value of a word: in hexadecimal, where it is large.
-func valueText(value uint64) string {
-	const large = 1 << 16
-	if value >= large {
-		return fmt.Sprintf("%#x", value)
-	}
-	return fmt.Sprint(value)
 }

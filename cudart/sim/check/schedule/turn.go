@@ -1,56 +1,39 @@
-package check
+package schedule
 
 import (
 	"bytes"
 	"compress/flate"
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 )
 
-// ScheduleFormat is the version of the format of schedule files.
-const ScheduleFormat = 1
-
-// Schedule is a schedule that can run again: see [Checker.Replay]. As JSON it is the content of a file.
-type Schedule struct {
-	Format int `json:"format"`
-	// Version and Command are the caller's: which gpurun made the schedule, and for what.
-	Version  string          `json:"version,omitempty"`
-	Command  json.RawMessage `json:"command,omitempty"`
-	Ranks    int             `json:"ranks"`
-	SMs      int             `json:"sms"`
-	Strategy Strategy        `json:"strategy,omitempty"`
-	Seed     uint64          `json:"seed"`
-	// Trace is [Report.Trace] of the run. A replay that does something else has another one.
-	Trace uint64 `json:"trace,string"`
-	// Turns are the decisions. Behind the last one everyone runs until it waits, the lowest number first.
-	Turns Turns `json:"turns"`
-}
-
 // Turn is a decision: who goes on, and the most that it does.
 type Turn struct {
-	actor actorID
-	most  int
+	Actor Actor
+	// Most bounds the turn: instructions of a warp, steps of a stream. Forever is no bound.
+	Most int
 }
+
+// Forever is the bound of a turn that ends by itself.
+const Forever = 1 << 20
 
 // String is such as "0.1.1.2.3*40": rank 0, stream 1, launch 1, block 2, warp 3 for 40 instructions. A turn without a
 // number ends when the actor waits.
 func (t Turn) String() string {
-	if t.most >= forever {
-		return t.actor.String()
+	if t.Most >= Forever {
+		return t.Actor.String()
 	}
-	return t.actor.String() + "*" + strconv.Itoa(t.most)
+	return t.Actor.String() + "*" + strconv.Itoa(t.Most)
 }
 
 func parseTurn(text string) (Turn, error) {
 	name, number, limited := strings.Cut(text, "*")
-	id, err := parseActorID(name)
+	id, err := parseActor(name)
 	if err != nil || !limited {
-		return Turn{id, forever}, err
+		return Turn{id, Forever}, err
 	}
 	most, err := strconv.Atoi(number)
 	if err != nil || most < 1 {
@@ -115,21 +98,4 @@ func (t *Turns) UnmarshalText(text []byte) error {
 		*t = append(*t, turn)
 	}
 	return nil
-}
-
-// ParseSchedule reads the content of a schedule file.
-func ParseSchedule(text []byte) (*Schedule, error) {
-	var s Schedule
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	switch err := d.Decode(&s); {
-	case err != nil:
-		return nil, fmt.Errorf("reading a schedule: %w", err)
-	case s.Format != ScheduleFormat:
-		return nil, fmt.Errorf("the schedule has format %d, and this gpurun reads %d: use the gpurun that wrote it (%q)",
-			s.Format, ScheduleFormat, s.Version)
-	case s.Ranks < 1 || s.SMs < 1:
-		return nil, errors.New("the schedule names no ranks or multiprocessors: it is no file of gpurun check")
-	}
-	return &s, nil
 }

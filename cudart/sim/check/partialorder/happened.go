@@ -1,22 +1,26 @@
-package check
+package partialorder
 
-import "slices"
+import (
+	"slices"
+
+	"gpurun/cudart/sim/check/schedule"
+)
 
 // happened is the order of the turns of a run so far: which turns happen before which, by program order, by what lets
 // an actor go on, and by conflicts.
 type happened struct {
 	turns  []turnTaken
-	clocks map[actorID]turnClock // what happens before the next turn of an actor
-	able   map[actorID]bool      // could go on before the last turn
-	last   map[wordID]*wordTurns
+	clocks map[schedule.Actor]turnClock // what happens before the next turn of an actor
+	able   map[schedule.Actor]bool      // could go on before the last turn
+	last   map[Word]*wordTurns
 }
 
 // turnClock says for each actor which of its turns is the last before a place. Turns of all count from 1, together.
-type turnClock map[actorID]int
+type turnClock map[schedule.Actor]int
 
 type turnTaken struct {
-	by    actorID
-	print footprint
+	by    schedule.Actor
+	print Footprint
 	after turnClock // includes the turn itself
 }
 
@@ -27,7 +31,9 @@ type wordTurns struct {
 }
 
 func newHappened() *happened {
-	return &happened{clocks: map[actorID]turnClock{}, able: map[actorID]bool{}, last: map[wordID]*wordTurns{}}
+	return &happened{
+		clocks: map[schedule.Actor]turnClock{}, able: map[schedule.Actor]bool{}, last: map[Word]*wordTurns{},
+	}
 }
 
 func (c turnClock) join(other turnClock) {
@@ -37,7 +43,7 @@ func (c turnClock) join(other turnClock) {
 }
 
 // clock is what happens before the next turn of an actor.
-func (h *happened) clock(id actorID) turnClock {
+func (h *happened) clock(id schedule.Actor) turnClock {
 	c := h.clocks[id]
 	if c == nil {
 		c = turnClock{}
@@ -47,19 +53,19 @@ func (h *happened) clock(id actorID) turnClock {
 }
 
 // enable notes who can go on now. The last turn happens before those whom it has let go on.
-func (h *happened) enable(able []*actor) {
-	now := map[actorID]bool{}
-	for _, a := range able {
-		now[a.id] = true
-		if n := len(h.turns); n > 0 && !h.able[a.id] {
-			h.clock(a.id).join(h.turns[n-1].after)
+func (h *happened) enable(able []schedule.Actor) {
+	now := map[schedule.Actor]bool{}
+	for _, id := range able {
+		now[id] = true
+		if n := len(h.turns); n > 0 && !h.able[id] {
+			h.clock(id).join(h.turns[n-1].after)
 		}
 	}
 	h.able = now
 }
 
 // take adds a turn. It returns the turns before it that are in conflict with it and not ordered otherwise, by number.
-func (h *happened) take(by actorID, print footprint) (races []int) {
+func (h *happened) take(by schedule.Actor, print Footprint) (races []int) {
 	number, before := len(h.turns)+1, h.clock(by)
 	after := turnClock{}
 	after.join(before)
@@ -98,8 +104,8 @@ func (h *happened) take(by actorID, print footprint) (races []int) {
 }
 
 // initials are those who can begin to do what has happened since an earlier turn without depending on it.
-func (h *happened) initials(earlier int) []actorID {
-	var all []actorID
+func (h *happened) initials(earlier int) []schedule.Actor {
+	var all []schedule.Actor
 	var since []int
 	e := &h.turns[earlier-1]
 	for number := earlier + 1; number <= len(h.turns); number++ {
@@ -118,7 +124,7 @@ func (h *happened) initials(earlier int) []actorID {
 }
 
 // meet orders what actors have done before what any of them does next: they have met at a barrier.
-func (h *happened) meet(all []actorID) {
+func (h *happened) meet(all []schedule.Actor) {
 	together := turnClock{}
 	for _, id := range all {
 		together.join(h.clock(id))

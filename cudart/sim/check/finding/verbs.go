@@ -1,4 +1,4 @@
-package check
+package finding
 
 import "gpurun/cudart/sim/check/race"
 

@@ -1,0 +1,52 @@
+package check
+
+import (
+	"gpurun/kernels/checktask"
+	"gpurun/kernels/kernelfile"
+)
+
+// The sizes of a kernel file's calls, without --sizes, are in bytes the first two of defaultSizes, and the first of these
+// with which a kernel has more blocks than two. --max-blocks does not bound such a grid, and a check takes time by the
+// size. The last one is that of defaultSizes.
+var largerSizes = []int64{4116, 8212, 16404}
+
+// sizesOf are the sizes of a kernel file's calls.
+func (p *Plan) sizesOf(f *kernelfile.File, b *kernelfile.Bundle, k checktask.Calls, world int) []int64 {
+	o := p.options
+	if o.changed("sizes") {
+		return o.Sizes
+	}
+	all, last := o.Sizes[:len(o.Sizes)-1:len(o.Sizes)-1], o.Sizes[len(o.Sizes)-1]
+	for _, size := range largerSizes {
+		if size < last && mostBlocks(f, b, k, size, world) > 2 {
+			return append(all, size)
+		}
+	}
+	return o.Sizes
+}
+
+// mostBlocks is the largest grid of a call of a size, by rank 0; 0 where the file does not take the call.
+func mostBlocks(f *kernelfile.File, b *kernelfile.Bundle, k checktask.Calls, size int64, world int) (most int64) {
+	counts, err := k.CountsFor([]int64{size}, world, false)
+	if err != nil {
+		return 0
+	}
+	part := counts[0] * int64(k.DType.Size)
+	call := kernelfile.Call{
+		World: world, Type: k.DType.Name, Op: string(k.Op), ElementBytes: int64(k.DType.Size), Count: counts[0],
+		InputBytes: part * k.Shape.Send.Of(world), OutputBytes: part * k.Shape.Recv.Of(world), SMs: multiprocessors,
+		TimeoutNS: 1,
+	}
+	memory, err := f.NewMadeUp(call)
+	if err != nil {
+		return 0
+	}
+	steps, err := f.Bind(call, b, memory)
+	if err != nil {
+		return 0
+	}
+	for _, s := range steps {
+		most = max(most, int64(s.Launch.Blocks), s.Launch.GridDim.Count())
+	}
+	return most
+}
