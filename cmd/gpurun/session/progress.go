@@ -41,8 +41,8 @@ func NewProgress(w io.Writer) *Progress {
 }
 
 // Within says that the next run is one of several that belong together: before is the number of calls of those that
-// have ended, own that of the next, all that of all. The calls of all are then shown in place of the run's cases, of which
-// a call may have two.
+// have ended, own that of the next, all that of all. The calls of all are then shown in place of the run's cases, of
+// which a call may have two.
 func (p *Progress) Within(before, own, all int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
