@@ -60,7 +60,11 @@ func (columns wgmma) pairs(p Problem, shards int) int64 {
 // cost is the time of the cluster with the most slices to multiply.
 func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 	l := columns.lastWave(w, sms)
-	return (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
+	time := (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
+	if w.M <= wgmmaRows/wgmmaCluster { // a block of each cluster has no rows: transposed products are faster (NOTES.md)
+		time *= 2
+	}
+	return time
 }
 
 // tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose
