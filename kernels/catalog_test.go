@@ -307,6 +307,23 @@ func TestAtomicsAreNeeded(t *testing.T) {
 	}
 }
 
+// Names are known without making what they name.
+func TestNames(t *testing.T) {
+	var collectives, operations []string
+	for _, c := range Collectives() {
+		collectives = append(collectives, c.Name)
+	}
+	for _, o := range matmul.Operations() {
+		operations = append(operations, o.Name)
+	}
+	if got := Names(); !slices.Equal(got, collectives) {
+		t.Errorf("collectives %v have the names %v", collectives, got)
+	}
+	if got := matmul.Names(); !slices.Equal(got, operations) {
+		t.Errorf("operations %v have the names %v", operations, got)
+	}
+}
+
 // The catalog is made once: it takes milliseconds, and every command reads it first.
 func TestCatalogIsMadeOnce(t *testing.T) {
 	if !slices.Equal(Collectives(), Collectives()) {

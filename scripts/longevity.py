@@ -41,15 +41,15 @@ def main():
     args = arguments()
     results = pathlib.Path(args.results)
     results.mkdir(parents=True, exist_ok=True)
-    samples, rows = [], []
-    for collective in args.collectives:
-        rows.append(run(args, results, collective, samples))
+    rows = []
     with open(results / "samples.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
-        writer.writerows(samples)
-    text = table(args, rows)
-    (results / "table.md").write_text(text)
+        for collective in args.collectives:
+            rows.append(run(args, results, collective, writer))
+            file.flush()
+            text = table(args, rows)
+            (results / "table.md").write_text(text)  # each time, so that it is there if this is stopped
     print(text, end="")
     sys.exit(any(row["failed"] for row in rows))
 
@@ -69,15 +69,16 @@ def arguments():
     return parser.parse_args()
 
 
-def run(args, results, collective, samples):
+def run(args, results, collective, writer):
     """Runs the job of a collective, and returns its row of the table."""
-    half = args.minutes * 60 / len(args.collectives) / 2
+    began = time.monotonic()
     code, trial, _ = job(args, results / f"{collective}-trial.json", collective, 1, None)
     if code == 0:
         took = trial["timing"]["total_ms"] - trial["timing"]["first_verified_ms"]
-        cycles = max(8, round(half * 1e3 / took))
-        code, report, mine = job(args, results / f"{collective}.json", collective, cycles, half / 60)
-        samples += mine
+        half = (args.minutes * 60 / len(args.collectives) - (time.monotonic() - began)) / 2
+        cycles = max(4, round(half * 1e3 / took))
+        code, report, mine = job(args, results / f"{collective}.json", collective, cycles, max(half, 1) / 60)
+        writer.writerows(mine)
     if code:
         return {"collective": collective, "failed": [f"exit {code}"]}
     return judge(args, collective, report, mine)

@@ -20,8 +20,8 @@
 //
 // A GEMM is a .cu file in the folder cuda: wgmma.cu for compute capability 9.0, mma.cu for sm_80 and up, naive.cu. Its
 // kernel takes tiles in some order, waits for their operands, and stores the results. Order, waits and destinations
-// are those of an exchange (cuda/exchange.cuh): Product, Gathered, Scattered, Everywhere, Transposed. A module is one GEMM,
-// exchange, element type and, of wgmma.cu, width of tiles. A call takes the width whose waves of tiles end first
+// are those of an exchange (cuda/exchange.cuh): Product, Gathered, Scattered, Everywhere or Transposed. A module is one
+// GEMM, exchange, element type and, of wgmma.cu, width of tiles. A call takes the width whose waves of tiles end first
 // ([GEMM.Cost]). An A of up to 128 rows is multiplied transposed (cuda/transposed.cuh).
 //
 // wgmma.cu is persistent and warp-specialized: a producer thread loads operands by TMA into the stages of a pipeline,

@@ -16,7 +16,8 @@ func TestOrderBetweenRanks(t *testing.T) {
 	checked := 0
 	for _, name := range []string{"wgmma", "mma"} {
 		wants := map[string][]string{
-			"product": {}, "transposed": {}, "gathered": {acquire}, "scattered": {acquire, release}, "everywhere": {acquire, release},
+			"product": {}, "transposed": {}, "gathered": {acquire},
+			"scattered": {acquire, release}, "everywhere": {acquire, release},
 		}
 		for _, m := range Modules() {
 			job, _, found := strings.Cut(strings.TrimPrefix(m.Name, "matmul_"+name+"_"), "_")

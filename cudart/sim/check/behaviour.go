@@ -33,7 +33,8 @@ type orderPage struct {
 // wordOrder is a digest of the accesses to a word up to its last write, and the reads since then.
 type wordOrder struct {
 	order digest
-	reads []uint64
+	read  uint64   // one of the reads; 0: there are none
+	reads []uint64 // the others
 }
 
 func newBehaviour() behaviour { return behaviour{pages: map[pageKey]*orderPage{}} }
@@ -57,14 +58,17 @@ func (w *wordOrder) access(by uint64, writes bool) {
 	switch {
 	case writes:
 		w.order.mix(w.readers(), by)
-		w.reads = w.reads[:0]
-	case !slices.Contains(w.reads, by):
+		w.read, w.reads = 0, w.reads[:0]
+	case w.read == 0:
+		w.read = by
+	case w.read != by && !slices.Contains(w.reads, by):
 		w.reads = append(w.reads, by)
 	}
 }
 
 // readers is the same for the same reads in any order.
-func (w *wordOrder) readers() (sum uint64) {
+func (w *wordOrder) readers() uint64 {
+	sum := w.read
 	for _, r := range w.reads {
 		sum += r
 	}
@@ -75,7 +79,7 @@ func (w *wordOrder) readers() (sum uint64) {
 func (b *behaviour) digest() (sum uint64) {
 	for _, p := range b.pages { // the order does not matter to a sum
 		for i := range p.words {
-			if w := &p.words[i]; w.order != 0 || len(w.reads) > 0 {
+			if w := &p.words[i]; w.order != 0 || w.read != 0 {
 				d := p.name
 				d.mix(uint64(i), uint64(w.order), w.readers())
 				sum += uint64(d)

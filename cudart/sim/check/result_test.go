@@ -60,7 +60,7 @@ func TestResultsThatDependOnTheSchedule(t *testing.T) {
 func TestResultsOfRacesAreNotCompared(t *testing.T) {
 	report := func(value uint32, findings ...Finding) *Report {
 		data := binary.LittleEndian.AppendUint32(nil, value)
-		r := Rank{run: &run{}}
+		r := Rank{run: &run{checker: &Checker{}}}
 		r.Result("output", []byte("an earlier one"))
 		r.Result("output", data)
 		return &Report{Findings: findings, Results: r.run.sortedResults()}

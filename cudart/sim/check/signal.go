@@ -149,14 +149,24 @@ func (s *signals) some(a *exec.ObservedAccess) bool {
 
 // command notes that a command of a stream has written to a range: what was signalled there is over.
 func (s *signals) command(addr, bytes uint64) {
-	for number, p := range s.pages {
-		if number < addr>>8 || number > (addr+bytes-1)>>8 {
+	for chunk := addr >> 16; chunk <= (addr+bytes-1)>>16; chunk++ {
+		if !s.chunks[chunk] {
 			continue
 		}
-		for _, w := range p {
-			if w != nil && w.addr >= addr && w.addr < addr+bytes {
-				w.last = nil
-			}
+		for number := max(chunk<<8, addr>>8); number <= min(chunk<<8+255, (addr+bytes-1)>>8); number++ {
+			s.pages[number].overwritten(addr, bytes)
+		}
+	}
+}
+
+// overwritten notes that a command has written to a range, for the words of a page, which may be nil.
+func (p *signalPage) overwritten(addr, bytes uint64) {
+	if p == nil {
+		return
+	}
+	for _, w := range p {
+		if w != nil && w.addr >= addr && w.addr < addr+bytes {
+			w.last = nil
 		}
 	}
 }

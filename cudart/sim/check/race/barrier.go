@@ -8,7 +8,7 @@ type Barrier struct {
 	split bool   // a thread has arrived whose two clocks differ
 	last  knowledge
 	some  bool // last is of a thread that has arrived: threads of a block often share their past
-	seen  [spaces]clock
+	seen  seenClocks
 }
 
 // Arrive adds what a thread has done.
@@ -35,9 +35,7 @@ func (b *Barrier) add(k *knowledge) {
 		b.known.lost = k.lost
 	}
 	if b.some {
-		for s := range b.seen {
-			b.seen[s].join(&k.seen[s])
-		}
+		b.seen.join(&k.seen)
 	} else {
 		b.seen = k.seen
 	}
@@ -58,9 +56,7 @@ func (b *Barrier) Moment() *Moment {
 	if !b.split {
 		m.anyScope = m.ordered
 	}
-	for s := range b.seen {
-		m.seen[s] = b.seen[s].vector()
-	}
+	m.seen = b.seen.vectors()
 	return &m
 }
 

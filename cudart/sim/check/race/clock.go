@@ -68,9 +68,23 @@ func (c *clock) covers(other *clock) bool {
 	return true
 }
 
-// join makes c the later one of both.
+// covers reports whether v is nowhere earlier than another vector.
+func (v vector) covers(other vector) bool {
+	for i, t := range other {
+		if t > v.at(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// join makes c the later one of both. It shares the vector of the other one where that is enough.
 func (c *clock) join(other *clock) {
 	if c.covers(other) {
+		return
+	}
+	if other.time <= other.past.at(other.own) && other.past.covers(c.past) {
+		c.past = other.past
 		return
 	}
 	past := slices.Clone(c.past)
@@ -85,7 +99,7 @@ type knowledge struct {
 	anyScope clock // as if every scope were .sys; never earlier than ordered
 	lost     *Edge // the last edge that only anyScope has, or nil
 	// seen is what asynchronous accesses see: what happens before a proxy fence that happens before this place.
-	seen [spaces]clock
+	seen seenClocks
 }
 
 // isOne reports whether both clocks are one, as they are while no scope is too narrow.
@@ -108,7 +122,5 @@ func (k *knowledge) join(other *knowledge) {
 	if other.lost != nil {
 		k.lost = other.lost
 	}
-	for s := range k.seen {
-		k.seen[s].join(&other.seen[s])
-	}
+	k.seen.join(&other.seen)
 }

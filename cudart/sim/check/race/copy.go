@@ -53,9 +53,7 @@ func (d *Detector) ArriveCopy(b *Barrier, k *Copy, readsAlone bool) {
 // end adds what a half of a copy has done.
 func (b *Barrier) end(half *Thread) {
 	b.raise(half.number, half.time)
-	for s := range b.seen {
-		b.seen[s].join(&clock{own: half.number, time: half.time})
-	}
+	b.seen.joinAll(clock{own: half.number, time: half.time})
 }
 
 // Wait orders copies before what a thread does from now on, or their reads alone.

@@ -13,6 +13,7 @@
 //	page             the same of 256 bytes: one for all of them, where all of them are accessed at once
 //	life             the begin and the end of memory, and reads of what nobody wrote
 //	copy             asynchronous accesses, and who waits for them
+//	seen             their clocks, one for each space
 //	proxy            what asynchronous accesses see behind a proxy fence
 //	lanes            the order between the lanes of a warp, by both models
 //	lanes_event      which lanes have accessed which addresses, and races for want of a bar.warp.sync

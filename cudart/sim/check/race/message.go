@@ -2,15 +2,20 @@ package race
 
 import "slices"
 
-// message is what a strong write publishes: the release patterns that it ends.
+// message is what a strong write publishes in an element: the release patterns that it ends.
 type message struct {
+	*published
+	// observers are those of the write, without its writer.
+	observers   []observer
+	fewObserver [1]observer // of observers, as a rule
+}
+
+// published is what the messages of a write have in common, as a rule. It does not change.
+type published struct {
 	writer   *Thread
 	op       *Operation
 	releases []*release
 	reading  *reading
-	// observers are those of the write, without its writer.
-	observers   []observer
-	fewObserver [1]observer // of observers, as a rule
 }
 
 // release is the first operation of a release pattern, and what its thread knew then.
@@ -62,19 +67,21 @@ func (t *Thread) releasesOf(op *Operation, lanes uint32) []*release {
 
 // publish fills the message of a strong write behind the message that was there. An atomic operation passes on what it
 // reads, and a thread's own later write what it has released to the same place.
-func (m *message) publish(t *Thread, op *Operation, releases []*release, before *message) {
-	m.writer, m.op, m.releases, m.reading = t, op, releases, t.reads()
-	m.observers = m.fewObserver[:0]
-	if before == nil {
+func (m *message) publish(p *published, before *message) {
+	m.published, m.observers = p, m.fewObserver[:0]
+	if before == nil || len(before.releases) == 0 {
 		return
 	}
+	t, op := p.writer, p.op
 	passes := op.Kind == Update && before.writer != t && morallyStrong(before.writer, before.op, t, op)
 	for _, r := range before.releases {
 		if m.supersedes(r) {
 			continue
 		}
 		if passes || r.by == t || op.Kind == Update && before.writer == t {
-			m.releases = append(slices.Clip(m.releases), r)
+			own := *m.published
+			own.releases = append(slices.Clip(own.releases), r)
+			m.published = &own
 		}
 	}
 }

@@ -87,11 +87,12 @@ func (d *Detector) AccessByLanes(t *Thread, m *Memory, op *Operation, lanes uint
 		m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.read(e, addr, cells, n) })
 		return
 	}
-	var releases []*release
+	var message *published
 	if op.strong() {
-		releases = t.releasesOf(op, e.orAll()) // behind what an atomic operation has acquired
+		// The releases are behind what an atomic operation has acquired.
+		message = &published{writer: t, op: op, releases: t.releasesOf(op, e.orAll()), reading: t.reads()}
 	}
-	m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.write(e, addr, cells, n, releases) })
+	m.each(op, addresses, elements, func(addr uint64, cells []cell, n int) { d.write(e, addr, cells, n, message) })
 }
 
 // withoutRepeats leaves out the second half of addresses that repeats the first one, as where the lanes of a warp are a
@@ -120,8 +121,8 @@ func (d *Detector) read(e *event, addr uint64, cells []cell, perElement int) {
 	}
 }
 
-// write is a write or an atomic operation.
-func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, releases []*release) {
+// write is a write or an atomic operation, with a message if it is strong.
+func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, by *published) {
 	if e.op.Kind == Update {
 		d.at.checkWritten(e, addr, cells, perElement)
 	}
@@ -167,7 +168,7 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, re
 				c.more.reads = c.more.few[:0]
 			}
 			c.more.message = &messages[i]
-			messages[i].publish(e.thread, e.op, releases, before)
+			messages[i].publish(by, before)
 		}
 	}
 }
