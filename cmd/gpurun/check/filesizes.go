@@ -5,9 +5,9 @@ import (
 	"gpurun/kernels/kernelfile"
 )
 
-// The sizes of a kernel file's calls, without --sizes, are in bytes the first two of defaultSizes, and the first of these
-// with which a kernel has more blocks than two. --max-blocks does not bound such a grid, and a check takes time by the
-// size. The last one is that of defaultSizes.
+// largerSizes are in bytes. Without --sizes a kernel file's calls have the first two of defaultSizes, and the first of
+// these with which a kernel has more than two blocks: --max-blocks does not bound its grid, and a check takes time by
+// the size. The last one is that of defaultSizes.
 var largerSizes = []int64{4116, 8212, 16404}
 
 // sizesOf are the sizes of a kernel file's calls.

@@ -287,8 +287,8 @@ const multiprocessors = 8
 // config is the machine of a case.
 func (c plannedCase) config() engine.Config {
 	cfg := engine.Config{
-		Ranks: c.world, SMs: multiprocessors, Processes: true, Resident: c.command.Resident, Major: c.on.major, Minor: c.on.minor,
-		GridsScale: c.command.GridsScale,
+		Ranks: c.world, SMs: multiprocessors, Major: c.on.major, Minor: c.on.minor, Processes: true,
+		Resident: c.command.Resident, GridsScale: c.command.GridsScale,
 	}
 	if c.command.Model == ptxModel {
 		cfg.Model = engine.ModelPTX

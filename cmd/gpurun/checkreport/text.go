@@ -37,8 +37,8 @@ func Write(out io.Writer, r Report) error {
 	return terminal.WriteText(out, w.String())
 }
 
-// tableOf has a row for each algorithm. The narrow table has fewer columns, and the name last, where a terminal can break
-// it.
+// tableOf has a row for each algorithm. The narrow table has fewer columns, and the name last, where a terminal can
+// break it.
 func tableOf(r Report, narrow bool) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

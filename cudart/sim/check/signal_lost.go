@@ -89,11 +89,7 @@ func (d *doer) waitsFor(r *run, site exec.Site, addr uint64) bool {
 
 func (s *signals) addLost(l lostSignal) {
 	same := func(o lostSignal) bool { return o.lost.site == l.lost.site && o.by.site == l.by.site }
-	if i := slices.IndexFunc(s.lost, same); i >= 0 {
-		s.lost[i].count++
-		return
-	}
-	s.lost = append(s.lost, l)
+	countOnce(&s.lost, l, same, func(o *lostSignal) { o.count++ })
 }
 
 // lostFindings are the findings of that kind.

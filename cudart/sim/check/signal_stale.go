@@ -1,8 +1,6 @@
 package check
 
 import (
-	"slices"
-
 	"gpurun/cudart/sim/check/finding"
 )
 
@@ -60,11 +58,7 @@ func (s *signals) isAwaited(w *signalWord, by *signal) {
 
 func (s *signals) addStale(p stalePass) {
 	same := func(o stalePass) bool { return o.reader.site == p.reader.site && o.signal.site == p.signal.site }
-	if i := slices.IndexFunc(s.stale, same); i >= 0 {
-		s.stale[i].count++
-		return
-	}
-	s.stale = append(s.stale, p)
+	countOnce(&s.stale, p, same, func(o *stalePass) { o.count++ })
 }
 
 // staleFindings are the findings of that kind.

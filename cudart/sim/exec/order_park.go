@@ -32,10 +32,10 @@ type watch struct {
 	// goesOn says that the turn before has ended at its limit, in a grid whose caller chooses turns: these may be shorter
 	// than a polling loop.
 	goesOn bool
-	parked   bool
-	until    uint64 // parked until this time
-	slept    int    // turns for which it has been parked
-	polls    int    // in a row that saw no change, of the sentinel
+	parked bool
+	until  uint64 // parked until this time
+	slept  int    // turns for which it has been parked
+	polls  int    // in a row that saw no change, of the sentinel
 }
 
 // pollList is a list of ranges of memory, and what they held.
