@@ -21,7 +21,7 @@
 //
 //	device, module         cudart.Device on one address space for all ranks
 //	programs               compiled kernels, which checkers share
-//	memory, heap           allocations, those by malloc in kernels too, and names for people
+//	memory, heap           allocations, by host code and by malloc in kernels, with names for people
 //	multicast              addresses that stand for the memory of all ranks
 //	stream, command        queues of work: copies and fills
 //	event, value           marks of streams; WriteValue and WaitValue
