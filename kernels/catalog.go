@@ -22,30 +22,54 @@ import (
 
 //go:generate go run ./ptx/build
 
-// collectives returns the function of each collective, which makes it when it is called first.
-func collectives() []func() *collective.Collective {
-	return []func() *collective.Collective{
-		allreduce.Collective, allgather.Collective, reducescatter.Collective,
-		broadcast.Collective, reduce.Collective, gather.Collective, scatter.Collective,
-		alltoall.Collective, barrier.Collective,
+// entry is a collective by its name, which is made when it is asked for: its kernels are thousands of values.
+type entry struct {
+	name string
+	make func() *collective.Collective
+}
+
+func entries() []entry {
+	return []entry{
+		{"allreduce", allreduce.Collective},
+		{"allgather", allgather.Collective},
+		{"reducescatter", reducescatter.Collective},
+		{"broadcast", broadcast.Collective},
+		{"reduce", reduce.Collective},
+		{"gather", gather.Collective},
+		{"scatter", scatter.Collective},
+		{"alltoall", alltoall.Collective},
+		{"barrier", barrier.Collective},
 	}
+}
+
+// Names lists the names of all collectives, and makes none of them.
+func Names() []string {
+	var names []string
+	for _, e := range entries() {
+		names = append(names, e.name)
+	}
+	return names
 }
 
 // Collectives lists all collectives. Callers must not change them: they are shared.
 func Collectives() []*collective.Collective {
 	var all []*collective.Collective
-	for _, c := range collectives() {
-		all = append(all, c())
+	for _, e := range entries() {
+		all = append(all, e.make())
 	}
 	return all
 }
 
-// Find looks a collective up by its name or an alias. It makes only the collectives listed before this one, because
-// every rank of a job looks up its own.
+// Find looks a collective up by its name or an alias. By a name it makes only that collective, because every rank of a
+// job looks up its own.
 func Find(word string) (*collective.Collective, bool) {
-	for _, of := range collectives() {
-		c := of()
-		if word == c.Name || slices.Contains(c.Aliases, word) {
+	for _, e := range entries() {
+		if e.name == word {
+			return e.make(), true
+		}
+	}
+	for _, c := range Collectives() {
+		if slices.Contains(c.Aliases, word) {
 			return c, true
 		}
 	}

@@ -76,8 +76,8 @@ var everything = map[string][]string{
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"broadcast":     {"naive", "p2p", "ll", "bulk", "chain", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reduce":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
-	"gather":        {"naive", "p2p", "ll", "nccl"},
-	"scatter":       {"naive", "p2p", "ll", "nccl"},
+	"gather":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
+	"scatter":       {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "copy_engine", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
 }
@@ -304,6 +304,23 @@ func TestAtomicsAreNeeded(t *testing.T) {
 		if counts(m.Name) {
 			t.Errorf("%s counts at peers", m.Name)
 		}
+	}
+}
+
+// Names are known without making what they name.
+func TestNames(t *testing.T) {
+	var collectives, operations []string
+	for _, c := range Collectives() {
+		collectives = append(collectives, c.Name)
+	}
+	for _, o := range matmul.Operations() {
+		operations = append(operations, o.Name)
+	}
+	if got := Names(); !slices.Equal(got, collectives) {
+		t.Errorf("collectives %v have the names %v", collectives, got)
+	}
+	if got := matmul.Names(); !slices.Equal(got, operations) {
+		t.Errorf("operations %v have the names %v", operations, got)
 	}
 }
 

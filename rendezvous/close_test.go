@@ -14,6 +14,7 @@ import (
 
 // A client that keeps its stream open does not delay the server's Close.
 func TestCloseIsBounded(t *testing.T) {
+	t.Parallel()
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 1})
 	conn, err := rendezvous.Connect(srv.Target())
 	if err != nil {

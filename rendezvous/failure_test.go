@@ -49,6 +49,7 @@ func wantPeerLeft(t *testing.T, err error, rank int, reason string) {
 }
 
 func TestDepartureIsHeardByAllAtOnce(t *testing.T) {
+	t.Parallel()
 	const n, victim = 8, 5
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: n})
 	groups := joinAll(t, srv.Target(), n, rendezvous.Options{})
@@ -131,6 +132,7 @@ func TestLeaveIsNoDeparture(t *testing.T) {
 }
 
 func TestStragglersAreNamed(t *testing.T) {
+	t.Parallel()
 	const n = 8
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: n})
 	groups := joinAll(t, srv.Target(), n, rendezvous.Options{})
@@ -178,6 +180,7 @@ func TestCancelledCall(t *testing.T) {
 
 // A latecomer's first call of a name must not meet the others' second.
 func TestLateCallDoesNotMeetTheNextOne(t *testing.T) {
+	t.Parallel()
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2})
 	groups := joinAll(t, srv.Target(), 2, rendezvous.Options{})
 	for i := range 2 {
@@ -243,6 +246,7 @@ func TestServerCloseEndsEveryGroup(t *testing.T) {
 }
 
 func TestSilentMemberDeparts(t *testing.T) {
+	t.Parallel()
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2, HeartbeatTimeout: time.Second})
 	silent := joinSilently(t, srv.Target(), 1, 2)
 	defer silent.close()

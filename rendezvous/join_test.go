@@ -170,6 +170,7 @@ func TestDuplicateRank(t *testing.T) {
 }
 
 func TestJoinNamesWhoIsMissing(t *testing.T) {
+	t.Parallel()
 	const n = 8
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: n, JoinTimeout: 300 * time.Millisecond})
 	err := onEach(n, func(rank int) error {
@@ -206,6 +207,7 @@ func TestJoinWithoutServer(t *testing.T) {
 
 // On TCP the server may come later, so that Join waits; its error says for what.
 func TestJoinWaitsForServerOnTCP(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(testContext(t))
 	time.AfterFunc(200*time.Millisecond, cancel)
 	_, err := rendezvous.Join(ctx, "127.0.0.1:1", member(0, 1), rendezvous.Options{})

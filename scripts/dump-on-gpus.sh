@@ -1,6 +1,9 @@
 #!/bin/bash
-# Shows on a GPU machine what gpurun says about PyTorch jobs over NCCL that hang or fail: dump-on-gpus.sh [GPURUN].
+# Shows on a GPU machine what gpurun says about PyTorch jobs over NCCL that hang or fail:
 #
+#     dump-on-gpus.sh [GPURUN [PART...]]
+#
+# The parts are sleeps, leaves-out, shape, dies, asked, times (of the recorder's dumps) and start; without any all run.
 # One run for each of: a rank sleeps, a rank leaves the collective out, a rank calls it with another shape, a rank dies.
 # Every run prints the page, the exit code, and how long the end took after the hang was noticed. It takes the GPUs that
 # there are. With one GPU, the collectives have one rank: the pages have its stack, its recorder and its GPU. The pages
@@ -8,6 +11,8 @@
 # It needs: python3 with PyTorch for CUDA (or PYTHON_EXEC).
 set -u
 gpurun=${1:-gpurun}
+parts=${*:2}
+wanted() { test -z "$parts" || [[ " $parts " == *" $1 "* ]]; }
 gpus=$(nvidia-smi -L | wc -l)
 test "$gpus" -gt 0 || { echo "no GPU" >&2; exit 3; }
 folder=${OUT:-$(mktemp -d)}/dumps
@@ -45,9 +50,8 @@ def step(n):
 for n in range(10):
     step(n)
     print("step", n, "of rank", rank, flush=True)
-if case == "leaves-out" and rank == culprit:  # it is ahead by one: its last one has no partner
-    dist.all_reduce(x)
-    torch.cuda.synchronize()
+if case == "leaves-out" and rank == culprit:  # the last collective of the others has no partner
+    time.sleep(600)
 if case == "asked":
     time.sleep(15)
 PYTHON
@@ -55,6 +59,7 @@ PYTHON
 run() {
 	local case=$1 began=$SECONDS
 	shift
+	wanted "$case" || return 0
 	echo "=== $case, $gpus GPUs"
 	PYTHON_EXEC=$python "$gpurun" --nproc-per-node "$gpus" --hang-timeout 10 --grace 5 --log-dir "$folder/$case" "$@" \
 		"$folder/train.py" "$case" >"$folder/$case.out" 2>"$folder/$case.err"
@@ -67,19 +72,30 @@ run leaves-out
 run shape
 run dies
 
-echo "=== asked while it runs, $gpus GPUs"
-PYTHON_EXEC=$python "$gpurun" --nproc-per-node "$gpus" "$folder/train.py" asked >"$folder/asked.out" 2>"$folder/asked.err" &
-job=$!
-until grep -qs 'step 9' "$folder/asked.out"; do
-	kill -0 $job 2>/dev/null || break
-	sleep 0.2
-done
-time "$gpurun" dump $job
-wait $job
-echo "exit code $?"
+asked() {
+	echo "=== asked while it runs, $gpus GPUs"
+	PYTHON_EXEC=$python "$gpurun" --nproc-per-node "$gpus" "$folder/train.py" asked \
+		>"$folder/asked.out" 2>"$folder/asked.err" &
+	local job=$!
+	until grep -qs 'step 9' "$folder/asked.out"; do
+		kill -0 $job 2>/dev/null || break
+		sleep 0.2
+	done
+	time "$gpurun" dump $job
+	wait $job
+	echo "exit code $?"
+}
+if wanted asked; then asked; fi
 
-echo "=== what a script's start costs, in CPU seconds of 20 starts"
+if wanted times; then
+	echo "=== the recorder's dumps, by setting"
+	"$python" "$(dirname "$0")/flight-times.py"
+fi
+
 times_of() { for _ in $(seq 20); do "$@"; done; }
-time times_of "$python" -c pass
-time times_of "$gpurun" --nproc-per-node 1 -- "$python" -c pass
+if wanted start; then
+	echo "=== what a script's start costs, in CPU seconds of 20 starts"
+	time times_of "$python" -c pass
+	time times_of "$gpurun" --nproc-per-node 1 -- "$python" -c pass
+fi
 echo "pages, JSON and recorders are in $folder"

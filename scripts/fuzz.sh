@@ -3,14 +3,14 @@
 #
 #     scripts/fuzz.sh [FOLDER]
 #
-# A target ends after INPUTS inputs (default 10 million) or CPU_MINUTES minutes of CPU time (default 20), whichever is
-# first. FOLDER/figures has a line for each: package, target, inputs, CPU seconds, how it ended. A target that FOLDER/figures
+# A target ends after INPUTS inputs (default 10 million) or CPU_SECONDS of CPU time (default 1200), whichever is first.
+# FOLDER/figures has a line for each: package, target, inputs, CPU seconds, how it ended. A target that FOLDER/figures
 # names is left out, so that the script can go on after an interruption. An input that fails is written to the
 # testdata of its package. ONLY selects targets by a regular expression on "package target".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "${1:-fuzz}")
-inputs=${INPUTS:-10000000} budget=$((${CPU_MINUTES:-20} * 60))
+inputs=${INPUTS:-10000000} budget=${CPU_SECONDS:-1200}
 export CGO_ENABLED=0
 mkdir -p "$out/corpus"
 touch "$out/figures"

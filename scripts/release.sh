@@ -56,7 +56,7 @@ for arch in ${ARCHES:-amd64 arm64}; do
   name=gpurun-$version-linux-$arch
   STAGE=$work/$name
   mkdir "$STAGE"
-  go build -tags grpcnotrace -ldflags="-s -w -X gpurun/cmd/gpurun/program.release=$version" -o "$STAGE/gpurun" ./cmd/gpurun
+  go build -tags grpcnotrace -ldflags="-s -w -X $(go list -m)/cmd/gpurun/program.release=$version" -o "$STAGE/gpurun" ./cmd/gpurun
   cp -r README.md CHANGELOG.md LICENSE "$work/man" "$work/completions" "$work/licenses" "$STAGE"
   find "$STAGE" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
   tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw,a-s -cf - "$name" |

@@ -16,7 +16,7 @@ import (
 // What a benchmark runs ends when the benchmark is told to: on a machine with GPUs it would
 // slow down whatever is measured next.
 func TestStoppedBenchmarksLeaveNothing(t *testing.T) {
-	for _, script := range []string{"collectives-bench.sh", "matmul-bench.sh"} {
+	for _, script := range []string{"collectives-bench.sh", "matmul-bench.sh", "gemm-shapes.sh", "first-use.sh"} {
 		t.Run(script, func(t *testing.T) {
 			root := t.TempDir()
 			text, err := os.ReadFile(script)

@@ -93,6 +93,7 @@ const whereRingHangs = "ring has not ended after 300ms: block 0 of 2 has not end
 
 // A kernel that polls for ever is named with the place, by every rank on which it hangs. Every rank ends.
 func TestKernelThatPollsForEver(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		own     *collective.Algorithm
 		hung    []int
@@ -125,6 +126,7 @@ func TestKernelThatPollsForEver(t *testing.T) {
 
 // Timed calls are supervised too, and a device that does not tell where its kernels are is named.
 func TestTimedKernelThatPollsForEver(t *testing.T) {
+	t.Parallel()
 	g := ranks{
 		world: 2, own: ringOf(-1), source: func(string) ([]byte, error) { return []byte(ring), nil },
 		backend: func(int) cudart.Backend {

@@ -197,6 +197,7 @@ stepwise = %t
 
 // A product that hangs is a hang with its place.
 func TestKernelFileOfAProductThatHangs(t *testing.T) {
+	t.Parallel()
 	_, err := runChanged(t, nil, `{u32 = "call + 1"}`, `{u32 = "call + 1 + rank"}`)
 	if err == nil || !strings.Contains(err.Error(), "gather_matmul") {
 		t.Error(err)

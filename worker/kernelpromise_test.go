@@ -168,6 +168,7 @@ func TestSignalsPersist(t *testing.T) {
 
 // A kernel file whose kernel waits for ever is a hang with its place.
 func TestKernelFileThatHangs(t *testing.T) {
+	t.Parallel()
 	_, err := custom(t, "entry = \"wait\"\ngrid = 2\nblock = 32\nargs = [{pointer = \"flag\"}]\n[buffers.flag]\n"+
 		"size = 4\ninit = 0\n"+output+"expect = 0\n", 4, time.Second)
 	for _, want := range []string{"wait", "custom.ptx:"} {

@@ -20,6 +20,7 @@ import (
 // to its thread.
 func Run(ctx context.Context, o rank.Options) (err error) {
 	r := rank.New(o)
+	defer r.AnswerRequests()()
 	defer func() { err = r.Close(ctx, err) }()
 
 	plan, err := o.Job.Plan(o.WorldSize)

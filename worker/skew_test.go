@@ -79,6 +79,7 @@ func pullOf() *collective.Algorithm {
 
 // A kernel without barriers passes while all ranks start together, and is caught when one is late.
 func TestSkewCatchesAMissingBarrier(t *testing.T) {
+	t.Parallel()
 	job := workload.Job{
 		Collective: "allreduce", Algorithms: []string{"oneshot"}, DTypes: []string{"float"}, Ops: []string{"sum"},
 		Sizes: []int64{256}, Iterations: 1, Verify: true,

@@ -15,6 +15,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/configs"
 	"gpurun/kernels"
 	"gpurun/kernels/collective"
@@ -52,7 +53,7 @@ func newCollectiveCommand(a *program.Invocation, what *collective.Collective) *c
 			}
 			return &p.Plan, p.Judge(p.Config.Trace)
 		}
-		return outcome.Perform(cmd.Context(), a, cmd.Flags(), "gpurun "+what.Name, planRun, show(result.NewRenderer))
+		return outcome.Perform(cmd.Context(), a, cmd.Flags(), "gpurun "+what.Name, planRun, show(resultsOn(a.Out)))
 	}
 	return cmd
 }
@@ -91,6 +92,17 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 // notify prints what the user should know before files are opened.
 func notify(a *program.Invocation) func(string) {
 	return func(text string) { fmt.Fprintf(a.Err, "gpurun: %s\n", text) }
+}
+
+// resultsOn makes renderers of a collective's results; on a terminal the table fits its width.
+func resultsOn(out io.Writer) func(result.Format, io.Writer) (result.Renderer, error) {
+	return func(format result.Format, w io.Writer) (result.Renderer, error) {
+		if format != result.TableFormat {
+			return result.NewRenderer(format, w)
+		}
+		w, width := terminal.Results(out, w)
+		return result.NewTable(w, width), nil
+	}
 }
 
 // show prints the results of a run as they come.

@@ -39,3 +39,18 @@ func TestCollectivesNamed(t *testing.T) {
 		}
 	}
 }
+
+// A command is made alone when its name is given, and has that name. Other words make all commands.
+func TestCommandsNamed(t *testing.T) {
+	all := commands(&program.Invocation{})
+	for _, c := range all {
+		if one := named(c.name, all); len(one) != 1 || one[0].make().Name() != c.name {
+			t.Errorf("%s: %d commands", c.name, len(one))
+		}
+	}
+	for _, word := range []string{"all-reduce", "nosuch"} {
+		if some := named(word, all); len(some) != len(all) {
+			t.Errorf("%s: %d commands", word, len(some))
+		}
+	}
+}

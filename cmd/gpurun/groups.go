@@ -23,11 +23,3 @@ func addGroups(root *cobra.Command) {
 		root.AddGroup(&group)
 	}
 }
-
-// inGroup puts commands into a group.
-func inGroup(group string, all ...*cobra.Command) []*cobra.Command {
-	for _, cmd := range all {
-		cmd.GroupID = group
-	}
-	return all
-}

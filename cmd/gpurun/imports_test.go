@@ -21,12 +21,24 @@ type importRule struct {
 var importRules = []importRule{
 	{"gpurun/cudart", []string{"gpurun/cudart"}, "devices know nothing of what runs on them"},
 	{"gpurun/cudart/sim/check/race", nil, "what races is decided without knowing who executes it"},
+	{
+		"gpurun/cudart/sim/check/finding",
+		[]string{"gpurun/cudart/sim/check/race", "gpurun/cudart/sim/check/schedule"},
+		"how a finding reads is decided without knowing how mistakes are found",
+	},
+	{
+		"gpurun/cudart/sim/check/partialorder",
+		[]string{"gpurun/cudart/sim/check/schedule"},
+		"which schedules are of use is decided without knowing what runs",
+	},
+	{"gpurun/cudart/sim/check/schedule", nil, "a schedule is a value, which can be written and shortened without a run"},
 	{"gpurun/cudart/sim/check/litmus", nil, "what the memory model allows is decided without executing PTX"},
 	{
 		"gpurun/cudart/sim/check$",
 		[]string{
-			"gpurun/cudart$", "gpurun/cudart/sim/check/race", "gpurun/cudart/sim/exec", "gpurun/cudart/sim/ptx",
-			"gpurun/cudart/sim/tensorcore",
+			"gpurun/cudart$", "gpurun/cudart/sim/check/finding", "gpurun/cudart/sim/check/partialorder",
+			"gpurun/cudart/sim/check/race", "gpurun/cudart/sim/check/schedule", "gpurun/cudart/sim/exec",
+			"gpurun/cudart/sim/ptx", "gpurun/cudart/sim/tensorcore",
 		},
 		"the race checker executes PTX by itself, without the simulator's goroutines and clock",
 	},

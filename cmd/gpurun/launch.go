@@ -58,8 +58,8 @@ func launchFlagError(cmd *cobra.Command, err error) error {
 		return usageError(&exit.UsageError{Err: err}, cmd)
 	}
 	text := err.Error()
-	if instead := habit(cmd, unknown.Flag); instead != "" {
-		return usageError(&exit.UsageError{Err: errors.New(text + instead)}, cmd)
+	if instead := habit(cmd, unknown.Word, unknown.Flag); instead != "" {
+		return usageError(exit.Usagef("unknown flag %s%s", unknown.Word, instead), cmd)
 	}
 	var names []string
 	note := func(f *pflag.Flag) { names = append(names, "--"+f.Name) }
@@ -70,9 +70,8 @@ func launchFlagError(cmd *cobra.Command, err error) error {
 	return usageError(&exit.UsageError{Err: errors.New(text)}, cmd)
 }
 
-// launches reports whether a command line launches a program: what follows the
-// flags is none of gpurun's own commands, or a flag says that it is something else.
-func launches(root *cobra.Command, line torchrun.Line) bool {
+// saysProgram reports whether a command line launches a program by its form: a flag or the end of a name says so.
+func saysProgram(line torchrun.Line) bool {
 	switch {
 	case len(line.Words) == 0:
 		return false
@@ -80,6 +79,11 @@ func launches(root *cobra.Command, line torchrun.Line) bool {
 		return true
 	}
 	word := line.Words[0]
+	return strings.HasSuffix(word, ".py") && !strings.HasPrefix(word, "__") // no command has such a name
+}
+
+// launches reports whether a word is a program to launch: it is none of gpurun's own commands.
+func launches(root *cobra.Command, word string) bool {
 	own, _, err := root.Find([]string{word})
 	return (err != nil || own == root) && word != "help" && word != "completion" && !strings.HasPrefix(word, "__") &&
 		launchable(root, word)

@@ -71,7 +71,7 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 
 // newCommand makes the command that the words belong to: torchrun's, which
 // launches a program, or gpurun's own. A worker, of which there are many, gets no other
-// commands beside its own.
+// commands beside its own, and neither does a process whose command has been named.
 func newCommand(a *program.Invocation) *cobra.Command {
 	if torchrun.Named(a.Args[0]) {
 		return newLaunchCommand(a)
@@ -81,8 +81,8 @@ func newCommand(a *program.Invocation) *cobra.Command {
 		root.AddCommand(newWorkerCommand())
 		return root
 	}
-	root := newRootCommand(a)
 	if isCompletion(a.Args) {
+		root := newRootCommand(a)
 		addCompletions(root, a.Args[2:])
 		return root
 	}
@@ -92,10 +92,18 @@ func newCommand(a *program.Invocation) *cobra.Command {
 	flags.AddDumps(own)
 	line, err := torchrun.New().Split(a.Args[1:], own)
 	var unknown *torchrun.UnknownFlagError
-	if errors.As(err, &unknown) {
-		return root // its error suggests a flag
+	switch {
+	case errors.As(err, &unknown):
+		root := newRootCommand(a)
+		root.SetFlagErrorFunc(flagErrorIn(unknown.Word)) // it suggests a flag
+		return root
+	case err != nil || saysProgram(line):
+		return newLaunchCommand(a)
+	case len(line.Words) == 0:
+		return newRootCommand(a)
 	}
-	if err != nil || launches(root, line) {
+	root := newRootWith(a, named(line.Words[0], commands(a)))
+	if launches(root, line.Words[0]) {
 		return newLaunchCommand(a)
 	}
 	return root

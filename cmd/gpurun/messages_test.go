@@ -26,7 +26,8 @@ type message struct {
 // docs/troubleshooting.md has a row for each message of four kinds: texts of errors that have an exit code, reasons why
 // check is incomplete, sentences that the fault matrix expects, and those that scripts of testdata expect.
 func TestMessagesAreAnswered(t *testing.T) {
-	rows := symptoms(readDocument(t, filepath.Join("docs", "troubleshooting.md")))
+	_, page := splitUsage(t, readDocument(t, filepath.Join("docs", "troubleshooting.md")))
+	rows := symptoms(page)
 	all := slices.Concat(errorTexts(t), faultSentences(), scriptSentences(t))
 	if len(all) < 100 || len(rows) < 50 {
 		t.Fatalf("found %d messages and %d rows", len(all), len(rows))
@@ -73,12 +74,12 @@ func symptoms(page string) [][]string {
 }
 
 // sameMessage reports whether all pieces of a row are in the message, or all pieces of a short message in the row.
-func sameMessage(message, row []string) bool {
-	in := func(parts, whole []string) bool {
-		text := strings.Join(whole, "\n")
-		return len(parts) > 0 && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(text, p) })
-	}
-	return in(row, message) || in(message, row)
+func sameMessage(message, row []string) bool { return hasAll(message, row) || hasAll(row, message) }
+
+// hasAll reports whether a message in pieces has all parts.
+func hasAll(message, parts []string) bool {
+	text := strings.Join(message, "\n")
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(text, p) })
 }
 
 var (
@@ -123,18 +124,6 @@ func textOf(e ast.Expr) string {
 // UsageError.
 func errorTexts(t *testing.T) []message {
 	var all []message
-	take := func(f goFile, n ast.Node) {
-		ast.Inspect(n, func(n ast.Node) bool {
-			e, ok := n.(ast.Expr)
-			if text := textOf(e); ok && text != "" {
-				if strings.Contains(text, " ") && len(pieces(text)) > 0 {
-					all = append(all, message{f.name, text})
-				}
-				return false
-			}
-			return true
-		})
-	}
 	for _, f := range goFiles(t) {
 		if strings.HasSuffix(f.name, "_test.go") {
 			continue
@@ -143,16 +132,31 @@ func errorTexts(t *testing.T) []message {
 			switch n := n.(type) {
 			case *ast.CompositeLit:
 				if slices.Contains([]string{"EnvironmentError", "MeetingError", "UnfitError"}, nameOf(n.Type)) {
-					take(f, n)
+					all = append(all, textsIn(f, n)...)
 				}
 			case *ast.CallExpr:
 				if nameOf(n.Fun) == "isIncomplete" {
-					take(f, n)
+					all = append(all, textsIn(f, n)...)
 				}
 			}
 			return true
 		})
 	}
+	return all
+}
+
+// textsIn are the texts of several words in a part of a file.
+func textsIn(f goFile, n ast.Node) (all []message) {
+	ast.Inspect(n, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if text := textOf(e); ok && text != "" {
+			if strings.Contains(text, " ") && len(pieces(text)) > 0 {
+				all = append(all, message{f.name, text})
+			}
+			return false
+		}
+		return true
+	})
 	return all
 }
 

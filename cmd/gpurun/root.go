@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,8 +12,6 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/terminal"
 	"gpurun/cmd/gpurun/torchrun"
-	"gpurun/kernels"
-	"gpurun/kernels/matmul"
 )
 
 const rootLong = `gpurun launches one process per GPU. The processes find each other, share memory,
@@ -46,7 +43,11 @@ const rootExample = `  gpurun allreduce                                  on all 
   gpurun smoke                                      check that results are right and fast enough
   gpurun list                                       list collectives and algorithms`
 
-func newRootCommand(a *program.Invocation) *cobra.Command {
+// newRootCommand makes gpurun with all its commands.
+func newRootCommand(a *program.Invocation) *cobra.Command { return newRootWith(a, commands(a)) }
+
+// newRootWith makes gpurun with some of its commands.
+func newRootWith(a *program.Invocation, some []command) *cobra.Command {
 	root := &cobra.Command{
 		Use: `gpurun [launcher flags] COLLECTIVE [flags]
   gpurun [launcher flags] SCRIPT.py|COMMAND [args]
@@ -86,25 +87,11 @@ func newRootCommand(a *program.Invocation) *cobra.Command {
 	flags.AddCommand(root.Flags())
 	flags.AddDumps(root.Flags())
 	addGroups(root)
-	root.AddCommand(commands(a)...)
+	for _, c := range some {
+		made := c.make()
+		made.GroupID = c.group
+		root.AddCommand(made)
+	}
 	refuseUnknownTopics(root)
 	return root
-}
-
-// commands are gpurun's own. A new command is added here, and has a file of its own.
-func commands(a *program.Invocation) []*cobra.Command {
-	var run []*cobra.Command
-	for _, c := range kernels.Collectives() {
-		run = append(run, newCollectiveCommand(a, c))
-	}
-	for _, o := range matmul.Operations() {
-		run = append(run, newProductCommand(a, o))
-	}
-	return slices.Concat(
-		inGroup(runGroup, append(run, newKernelCommand(a))...),
-		inGroup(measureGroup, newBenchCommand(a), newCompareCommand(a), newTuneCommand(a), newReportCommand(a)),
-		inGroup(checkGroup, newCheckCommand(a), newInspectCommand(a)),
-		inGroup(diagnoseGroup, newDoctorCommand(a), newSmokeCommand(a), newDumpCommand(a)),
-		[]*cobra.Command{newListCommand(a), newVersionCommand(a)},
-	)
 }

@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 //	within TIME             the exits before took no longer than this
 //	stand-ins               puts stand-ins for CUDA, NCCL, NVSHMEM and cuBLAS, on two GPUs
 //	                        that run no kernels, where the loader finds them
+//	nvml-stand-in           puts one for NVML, with two GPUs, whose errors are the lines of the file faults
 //	etcd                    starts an etcd, at ETCD
 //	connector               starts a stand-in for NVSentinel's connector at connector.sock; connector.log has its events
 //	controller              starts a stand-in for Kubeflow Trainer's, and sets its variables; controller.log has reports
@@ -50,7 +51,7 @@ func TestScripts(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "within": tookAtMost, "stand-ins": newStandIns(t.TempDir()).use, "etcd": startEtcd,
-			"connector": startConnector, "controller": startController,
+			"connector": startConnector, "controller": startController, "nvml-stand-in": nvmlStandIn(t.TempDir()),
 		},
 		Condition:           condition,
 		RequireExplicitExec: true,

@@ -9,6 +9,30 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
+// nvmlStandIn is the command nvml-stand-in: a stand-in for NVML with two GPUs. The file faults has their errors.
+func nvmlStandIn(folder string) func(ts *testscript.TestScript, neg bool, args []string) {
+	library := filepath.Join(folder, "libnvidia-ml.so.1")
+	compile := sync.OnceValue(func() error { return compileStandIn("nvml/testdata/fakenvml.c", library) })
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) > 0 {
+			ts.Fatalf("usage: nvml-stand-in")
+		}
+		ts.Check(compile())
+		ts.Setenv("LD_LIBRARY_PATH", folder)
+		ts.Setenv("FAKE_NVML_FAULTS", ts.MkAbs("faults"))
+	}
+}
+
+// compileStandIn compiles a file of a package under cudart.
+func compileStandIn(source, library string) error {
+	path := filepath.Join("..", "..", "cudart", source)
+	out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", library, path).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("compiling %s: %w\n%s", source, err, out)
+	}
+	return nil
+}
+
 // standIns are shared libraries in place of NVIDIA's. All scripts that need them have the same: a C compiler takes
 // longer than most runs.
 type standIns struct {
@@ -30,10 +54,8 @@ func (s *standIns) compileAll() error {
 		"nvshmem/testdata/fakenvshmem.c": "libnvshmem_host.so.3",
 		"cublas/testdata/fakecublas.c":   "libcublas.so.13",
 	} {
-		path := filepath.Join("..", "..", "cudart", source)
-		out, err := exec.Command("cc", "-shared", "-fPIC", "-O1", "-o", filepath.Join(s.folder, name), path).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("compiling %s: %w\n%s", source, err, out)
+		if err := compileStandIn(source, filepath.Join(s.folder, name)); err != nil {
+			return err
 		}
 	}
 	return nil

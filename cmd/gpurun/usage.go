@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -56,6 +58,19 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 		}
 	}
 	return usageError(suggest.Meant("collective or command", word, names, "gpurun --help shows all"), cmd)
+}
+
+// flagErrorIn is flagError for a line that has the flag in a word: mpirun's long flags, such as -host, have one dash.
+func flagErrorIn(word string) func(*cobra.Command, error) error {
+	return func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) && strings.HasSuffix(word, cmp.Or(unknown.GetSpecifiedShortnames(), word)) {
+			if text := habit(cmd, word); text != "" {
+				return usageError(exit.Usagef("unknown flag %s%s", word, text), cmd)
+			}
+		}
+		return flagError(cmd, err)
+	}
 }
 
 // flagError turns what pflag says about a command line into a usage error that suggests a

@@ -12,6 +12,8 @@ type functions struct {
 	memory2, mig, eccMode, eccErrors, remapped dl.Func
 	processes, slowdown, fabric, utilization   dl.Func
 	ancestor, p2p, linkState, linkRemote       dl.Func
+	eventSetCreate, eventSetWait, eventSetFree dl.Func
+	registerEvents                             dl.Func
 }
 
 func bind(lib *dl.Library) (functions, error) {
@@ -42,6 +44,10 @@ func bind(lib *dl.Library) (functions, error) {
 		dl.Optional(&f.p2p, "nvmlDeviceGetP2PStatus"),
 		dl.Optional(&f.linkState, "nvmlDeviceGetNvLinkState"),
 		dl.Optional(&f.linkRemote, "nvmlDeviceGetNvLinkRemotePciInfo_v2"),
+		dl.Optional(&f.eventSetCreate, "nvmlEventSetCreate"),
+		dl.Optional(&f.eventSetWait, "nvmlEventSetWait_v2", "nvmlEventSetWait"),
+		dl.Optional(&f.eventSetFree, "nvmlEventSetFree"),
+		dl.Optional(&f.registerEvents, "nvmlDeviceRegisterEvents"),
 	)
 	return f, err
 }

@@ -100,13 +100,12 @@ func (l *Library) CUDAVersion() (int, error) {
 
 // Devices describes all GPUs that this process may see, in PCI bus order.
 func (l *Library) Devices() ([]Device, error) {
-	var count uint32
-	if err := check(l.fns.count, l.fns.count.Call(uintptr(unsafe.Pointer(&count)))); err != nil {
+	count, err := l.Count()
+	if err != nil {
 		return nil, err
 	}
 	devices := make([]Device, count)
 	for i := range devices {
-		var err error
 		if devices[i], err = l.describe(i); err != nil {
 			return nil, fmt.Errorf("asking NVML about GPU %d: %w", i, err)
 		}

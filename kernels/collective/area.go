@@ -34,7 +34,7 @@ func (c *Comm) State(algorithm any, make func() any) any {
 // LoadCode loads code that is none of the catalog's modules: PTX, or a binary for GPUs. It is loaded once for each
 // name, and unloaded with the Comm.
 func (c *Comm) LoadCode(name string, code []byte) (cudart.Module, error) {
-	return c.moduleOf(name, func() ([]byte, error) { return code, nil })
+	return c.moduleOf([2]string{name, ""}, func() ([]byte, error) { return code, nil })
 }
 
 // Device is the rank's device.

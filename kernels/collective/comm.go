@@ -23,7 +23,7 @@ type Comm struct {
 	sm       int // compute capability
 	base     Params
 	fault    cudart.HostBuffer
-	modules  map[string]cudart.Module
+	modules  map[[2]string]cudart.Module // by name and entry point
 	entries  map[[2]string]cudart.Kernel // by module and name
 	kernels  map[kernelKey]loaded        // by what calls need them for
 	launched Params                      // of the last launch; reused, so that a launch allocates nothing
@@ -95,7 +95,7 @@ func New(cfg Config) (*Comm, error) {
 		cfg:     cfg,
 		sm:      10*info.Major + info.Minor,
 		fault:   fault,
-		modules: map[string]cudart.Module{},
+		modules: map[[2]string]cudart.Module{},
 		entries: map[[2]string]cudart.Kernel{},
 		kernels: map[kernelKey]loaded{},
 		states:  map[any]any{},
@@ -190,9 +190,9 @@ func (c *Comm) Err() error {
 // symmetric memory, which belongs to the caller.
 func (c *Comm) Close() error {
 	var errs []error
-	for name, m := range c.modules {
+	for key, m := range c.modules {
 		if err := m.Unload(); err != nil {
-			errs = append(errs, fmt.Errorf("unloading module %s: %w", name, err))
+			errs = append(errs, fmt.Errorf("unloading module %s: %w", key[0], err))
 		}
 	}
 	c.modules, c.entries, c.kernels = nil, nil, nil

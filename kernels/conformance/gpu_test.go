@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 
 	"gpurun/cudart"
@@ -37,22 +38,42 @@ func sideBySide(t *testing.T) {
 }
 
 // The same PTX with the same random inputs gives the same bits on a GPU and in the simulator. All ranks run on one GPU
-// at the same time.
+// at the same time, one algorithm after the other; the simulators of several algorithms share the processors.
 func TestGPUAndSimulatorAgreeBitwise(t *testing.T) {
 	sideBySide(t)
 	gpu := requireGPU(t)
+	var turn sync.Mutex // whose kernels the GPU runs
 	for _, world := range []int{1, 2, 3, 4, 8} {
-		cases := randomCalls(world)
-		onGPU := randomResults(t, group{world: world, backend: gpu}, cases)
-		simulated := randomResults(t, group{world: world}, cases)
-		for i, c := range cases {
-			for rank := range world {
-				if !bytes.Equal(onGPU[rank][i], simulated[rank][i]) {
-					t.Errorf("%s: rank %d: GPU and simulator differ", c, rank)
+		for _, calls := range byAlgorithm(randomCalls(world)) {
+			name := fmt.Sprintf("%d/%s/%s", world, calls[0].collective.Name, calls[0].algorithm.Name)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				simulated := randomResults(t, group{world: world}, calls)
+				turn.Lock()
+				defer turn.Unlock()
+				onGPU := randomResults(t, group{world: world, backend: gpu}, calls)
+				for i, c := range calls {
+					for rank := range world {
+						if !bytes.Equal(onGPU[rank][i], simulated[rank][i]) {
+							t.Errorf("%s: rank %d: GPU and simulator differ", c, rank)
+						}
+					}
 				}
-			}
+			})
 		}
 	}
+}
+
+// byAlgorithm cuts calls where the algorithm changes.
+func byAlgorithm(calls []testCall) [][]testCall {
+	var runs [][]testCall
+	for i, c := range calls {
+		if i == 0 || c.algorithm != calls[i-1].algorithm {
+			runs = append(runs, nil)
+		}
+		runs[len(runs)-1] = append(runs[len(runs)-1], c)
+	}
+	return runs
 }
 
 // randomCalls is every algorithm that GPUs without multicast can run, with every type and operation, at sizes with and

@@ -27,6 +27,8 @@ type member struct {
 	send, recv, extra int64
 	meet              func() // waits for all members
 	quantities        *sharedQuantities
+	verdicts          *sharedVerdicts
+	input             keptInput
 	clock             *sim.Clock // of a simulated device
 }
 
@@ -127,6 +129,7 @@ func (g group) runMember(x *exchange, rank int, task func(m *member) error) (err
 func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err error) {
 	m = &member{
 		rank: rank, world: g.world, bytes: g.bytes, device: device, meet: x.barrier.wait, quantities: &x.quantities,
+		verdicts: &x.verdicts,
 	}
 	cfg := collective.Config{
 		Device: device, Source: g.source, Rank: rank, Timeout: g.timeout, PDL: g.pdl,
@@ -251,6 +254,7 @@ type exchange struct {
 	clock    *sim.Clock
 	// quantities belongs to the verification of products, which all ranks would compute alike.
 	quantities sharedQuantities
+	verdicts   sharedVerdicts
 }
 
 func newExchange(world int) *exchange {

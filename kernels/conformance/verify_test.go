@@ -212,7 +212,7 @@ func TestCallsBackToBack(t *testing.T) {
 			if err := m.stream.Download(output, m.comm.Local(last.call(m).Recv)); err != nil {
 				return err
 			}
-			return last.compare(m.rank, output)
+			return last.compare(m, output)
 		})
 	}
 }

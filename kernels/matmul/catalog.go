@@ -15,6 +15,11 @@ var Operations = sync.OnceValue(func() []*Operation {
 	return []*Operation{allGather(), reduceScatter(), allReduce()}
 })
 
+// Names lists the names of all operations, and makes none of them.
+func Names() []string {
+	return []string{"allgather-matmul", "matmul-reducescatter", "matmul-allreduce"}
+}
+
 // Find looks an operation up by its name or an alias.
 func Find(word string) (*Operation, bool) {
 	for _, o := range Operations() {

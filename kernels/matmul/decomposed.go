@@ -41,7 +41,7 @@ func gatherFirst(gather *collective.Algorithm, gemms func() []*GEMM) twoSteps {
 }
 
 // reduceLast multiplies into the staging, which a collective's algorithm then reduces; parts says how many parts its
-// input has.
+// input has. With one rank there is nothing to reduce: the product is the result.
 func reduceLast(reduce *collective.Algorithm, parts collective.Parts, gemms func() []*GEMM) twoSteps {
 	return twoSteps{
 		gemms: gemms, collective: reduce,
@@ -52,7 +52,11 @@ func reduceLast(reduce *collective.Algorithm, parts collective.Parts, gemms func
 			}
 		},
 		product: func(r *Runner, call Call) product {
-			return product{call.M, r.Local(call.A), r.Local(call.Staging)}
+			c := call.Staging
+			if r.World() == 1 {
+				c = call.C
+			}
+			return product{call.M, r.Local(call.A), r.Local(c)}
 		},
 	}
 }
@@ -83,18 +87,19 @@ func wholeProduct(p Problem, _ int) int64 { return p.M * p.N * int64(p.DType.Siz
 func (s twoSteps) reduces() bool { return s.call(Call{}, 1).Op == collective.Sum }
 
 func (s twoSteps) prepare(r *Runner, call Call) error {
-	if !s.reduces() && r.World() == 1 {
-		return errors.Join(r.prepareForks(), r.prepareGEMM(s.gemms(), call, s.product(r, call)))
+	var err error
+	switch {
+	case r.World() > 1:
+		err = r.Comm.Prepare(r.Main, s.collective, s.call(call, r.World()))
+	case !s.reduces():
+		err = r.prepareForks()
 	}
-	if err := r.Comm.Prepare(r.Main, s.collective, s.call(call, r.World())); err != nil {
-		return err
-	}
-	return r.prepareGEMM(s.gemms(), call, s.product(r, call))
+	return errors.Join(err, r.prepareGEMM(s.gemms(), call, s.product(r, call)))
 }
 
 func (s twoSteps) enqueue(r *Runner, call Call) error {
 	if s.reduces() {
-		if err := r.multiply(s.gemms(), call, s.product(r, call)); err != nil {
+		if err := r.multiply(s.gemms(), call, s.product(r, call)); err != nil || r.World() == 1 {
 			return err
 		}
 		return s.collective.Enqueue(r.Comm, r.Main, s.call(call, r.World()))

@@ -11,5 +11,11 @@ var GEMMs = sync.OnceValue(func() []*GEMM {
 	for _, columns := range wgmmaWidths() {
 		all = append(all, wgmmaGEMM(columns))
 	}
+	for _, columns := range productWidths() {
+		all = append(all, columns.productGEMM())
+	}
+	for _, columns := range transposedWidths() {
+		all = append(all, transposedGEMM(columns))
+	}
 	return append(all, mmaGEMM(), naiveGEMM())
 })

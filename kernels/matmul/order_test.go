@@ -16,7 +16,8 @@ func TestOrderBetweenRanks(t *testing.T) {
 	checked := 0
 	for _, name := range []string{"wgmma", "mma"} {
 		wants := map[string][]string{
-			"product": {}, "gathered": {acquire}, "scattered": {acquire, release}, "everywhere": {acquire, release},
+			"product": {}, "transposed": {}, "gathered": {acquire},
+			"scattered": {acquire, release}, "everywhere": {acquire, release},
 		}
 		for _, m := range Modules() {
 			job, _, found := strings.Cut(strings.TrimPrefix(m.Name, "matmul_"+name+"_"), "_")
@@ -48,7 +49,8 @@ func TestOrderBetweenRanks(t *testing.T) {
 			}
 		}
 	}
-	if want := (len(wgmmaWidths()) + 1) * 4 * len(DTypes()); checked != want {
+	exchanges := (len(wgmmaWidths())+1)*4 + len(productWidths()) + len(transposedWidths())
+	if want := exchanges * len(DTypes()); checked != want {
 		t.Errorf("%d modules were checked, not %d", checked, want)
 	}
 }

@@ -16,26 +16,39 @@ type wgmma int64
 // multiprocessors idle in the last wave of some problems.
 func wgmmaWidths() []wgmma { return []wgmma{256, 224, 128} }
 
+// productWidths lists further widths of tiles of local products, which have a kernel for one exchange only. They leave
+// fewer multiprocessors idle where there are a few waves or less.
+func productWidths() []wgmma { return []wgmma{176, 112} }
+
+// kernels lists the kernels of an exchange, one for each element type.
+func (columns wgmma) kernels(exchange string) []collective.Kernel {
+	return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(exchange), columns), "wgmma", collective.SM90a,
+		"EXCHANGE="+exchange, fmt.Sprintf("COLUMNS=%d", columns))
+}
+
 // wgmmaGEMM multiplies by wgmma on compute capability 9.0: cuda/wgmma.cu.
 func wgmmaGEMM(columns wgmma) *GEMM {
-	kernels := func(exchange string) []collective.Kernel {
-		return compiled("wgmma", fmt.Sprintf("_%s_%d", strings.ToLower(exchange), columns), "wgmma", collective.SM90a,
-			"EXCHANGE="+exchange, fmt.Sprintf("COLUMNS=%d", columns))
-	}
+	g := columns.productGEMM()
 	_, chunkBuffer := columns.sharedLayout()
+	g.Gathered, g.Scattered, g.Everywhere = columns.kernels("Gathered"), columns.kernels("Scattered"),
+		columns.kernels("Everywhere")
+	g.CopiesLocalShard = chunkBuffer > 0
+	return g
+}
+
+// productGEMM multiplies local matrices only.
+func (columns wgmma) productGEMM() *GEMM {
 	return &GEMM{
-		Name: "wgmma", Kernels: kernels("Product"),
-		Gathered: kernels("Gathered"), Scattered: kernels("Scattered"), Everywhere: kernels("Everywhere"),
+		Name: "wgmma", Kernels: columns.kernels("Product"),
 		Parts: func(r, n int64) int64 {
 			return wgmmaParts * tiles(r, wgmmaRows) * tiles(n, int64(columns))
 		},
-		TileParts:        wgmmaParts,
-		PartBytes:        wgmmaPartRows * columns.pitch(),
-		Tiles:            func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
-		Cost:             columns.cost,
-		Shape:            columns.grid,
-		Complete:         columns.fillParams,
-		CopiesLocalShard: chunkBuffer > 0,
+		TileParts: wgmmaParts,
+		PartBytes: wgmmaPartRows * columns.pitch(),
+		Tiles:     func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
+		Cost:      columns.cost,
+		Shape:     columns.grid,
+		Complete:  columns.fillParams,
 	}
 }
 
@@ -51,9 +64,10 @@ func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 }
 
 // tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose
-// power is capped: kernels/NOTES.md.
+// power is capped: kernels/NOTES.md. Those of 176, 112 and 64 columns are
+// estimates.
 func (columns wgmma) tileTime() int64 {
-	return map[wgmma]int64{256: 272, 224: 236, 128: 148}[columns]
+	return map[wgmma]int64{256: 272, 224: 236, 176: 192, 128: 148, 112: 128, 64: 84}[columns]
 }
 
 // linkBytes is the number of bytes that an H200's links carry in one direction in a cycle of its multiprocessors.
@@ -97,7 +111,11 @@ func (columns wgmma) grid(w shardedProblem, sms int) cudart.Launch {
 // sharedLayout is the size of a block's shared memory and of each of its two chunk buffers (0: none), as SharedLayout
 // in cuda/shared_layout.cuh computes them: as many stages of the operands as fit beside a staged tile and mbarriers.
 func (columns wgmma) sharedLayout() (shared, chunkBuffer int) {
-	const rows, barriers, unit, mostBuffer = wgmmaRows / wgmmaCluster, 320, 2 << 10, 8 << 10
+	const rows, unit, mostBuffer = wgmmaRows / wgmmaCluster, 2 << 10, 8 << 10
+	barriers := 320
+	if columns < 128 {
+		barriers = 384 // for more stages
+	}
 	const stageOfA = 2 * wgmmaSlice * rows
 	stageOfB := 2 * wgmmaSlice * int(columns)
 	fixed := rows*int(columns.pitch()) + barriers

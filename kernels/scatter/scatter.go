@@ -17,13 +17,15 @@ var shape = collective.Shape{Send: collective.PartPerRank, Root: collective.Root
 // shared.
 var Collective = sync.OnceValue(func() *collective.Collective {
 	return &collective.Collective{
-		Name:       name,
-		Aliases:    []string{"scatter_perf"},
-		Summary:    "every rank gets its part of the root's input",
-		Shape:      shape,
-		Algorithms: []*collective.Algorithm{naive.Algorithm(name, shape), P2P(), LL(), libraries.NCCL(name, shape)},
-		BusFactor:  collective.BesideOwnPart,
-		Choose:     choose,
+		Name:    name,
+		Aliases: []string{"scatter_perf"},
+		Summary: "every rank gets its part of the root's input",
+		Shape:   shape,
+		Algorithms: []*collective.Algorithm{
+			naive.Algorithm(name, shape), P2P(), LL(), CopyEngine(), libraries.NCCL(name, shape),
+		},
+		BusFactor: collective.BesideOwnPart,
+		Choose:    choose,
 	}
 })
 
@@ -32,6 +34,9 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 func choose(world int, call collective.Call) string {
 	if call.Bytes()*int64(max(world-1, 1)) <= 512<<10 {
 		return "ll"
+	}
+	if call.Bytes()*int64(world) >= 128<<20 { // the copies are faster, but begin later
+		return "copy_engine"
 	}
 	return "p2p"
 }

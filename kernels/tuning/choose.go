@@ -3,6 +3,7 @@ package tuning
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,11 +31,11 @@ type Choice struct {
 	Reason    string // for the user: where it was measured, or that it is an estimate
 }
 
-// Choose finds the rule for a call, in this order: the table of the GPU, else of the model with the nearest compute
-// capability; rules for the epilogue, else for calls without one; rules for the number of ranks, else for the nearest
-// number measured; rules for the length of rows up to their last size, else for any length. It is false when there is
-// no rule for the collective, or when the rule's algorithm cannot do the call; Choice.Reason then says so. No other
-// rule is tried: what is best for other sizes may be the worst for this one.
+// Choose finds the rule for a call, in this order: the nearest table; rules for the epilogue, else for calls without
+// one; rules for the number of ranks, else for the nearest number measured; rules for the length of rows up to their
+// last size, else for any length. It is false when there is no rule for the collective, or when the rule's algorithm
+// cannot do the call; Choice.Reason then says so. No other rule is tried: what is best for other sizes may be the worst
+// for this one.
 func (ts Tables) Choose(q Query) (Choice, bool) {
 	t, ok := ts.Only(q.Collective).nearest(q)
 	if !ok {
@@ -51,19 +52,32 @@ func (ts Tables) Choose(q Query) (Choice, bool) {
 	return t.choice(q, rules, i), true
 }
 
-// nearest finds the table of the GPU, or else that of the nearest compute
-// capability.
+// nearest finds the table with the nearest compute capability. Of several, it takes the one with rules for the
+// epilogue, then with the nearest number of ranks, then the GPU's own, then the one with the most rules.
 func (ts Tables) nearest(q Query) (Table, bool) {
 	if len(ts) == 0 {
 		return Table{}, false
 	}
-	distance := func(t Table) int {
-		if t.GPU == q.GPU {
-			return -1
-		}
-		return abs(t.sm() - q.SM)
+	return slices.MinFunc(ts, func(a, b Table) int {
+		return slices.Compare(a.distances(q), b.distances(q))
+	}), true
+}
+
+// distances tells how far the table is from a query: the first number that differs decides between tables.
+func (t Table) distances(q Query) []int {
+	capability, model, epilogue := abs(t.sm()-q.SM), 1, 0
+	if t.GPU == q.GPU {
+		capability, model = 0, 0
 	}
-	return slices.MinFunc(ts, func(a, b Table) int { return cmp.Compare(distance(a), distance(b)) }), true
+	rules := t.with(q.Epilogue)
+	if len(rules) == 0 {
+		rules, epilogue = t.Rules, 1
+	}
+	world := math.MaxInt
+	for _, r := range rules {
+		world = min(world, abs(r.World-q.World))
+	}
+	return []int{capability, epilogue, world, model, -len(t.Rules)}
 }
 
 // sm is the compute capability, 10*major+minor.

@@ -15,7 +15,7 @@ func plain(collective string, world int, upTo Size, algorithm string, blocks int
 	return Rule{Collective: collective, World: world, UpTo: upTo, Algorithm: algorithm, Blocks: blocks}
 }
 
-// measured are two models: one for 2 and 4 ranks, the other for 8.
+// measured are three models: one for 2 and 4 ranks, one of the same capability for 2, one of another for 8.
 var measured = Tables{
 	{
 		GPU: "NVIDIA H200", Compute: "9.0", Measured: "2026-11-21",
@@ -26,6 +26,7 @@ var measured = Tables{
 			plain("allreduce", 4, 0, "twoshot", 0),
 		},
 	},
+	{GPU: "NVIDIA H100", Compute: "9.0", Measured: "2026-11-24", Rules: []Rule{plain("allreduce", 2, 0, "twoshot", 8)}},
 	{GPU: "NVIDIA A100", Compute: "8.0", Measured: "2026-10-01", Rules: []Rule{plain("allreduce", 8, 0, "twoshot", 16)}},
 }
 
@@ -71,6 +72,21 @@ func TestChoose(t *testing.T) {
 			Choice{
 				"oneshot", 64, "measured best on NVIDIA H200 (of the models measured the nearest to NVIDIA B200), 2 GPUs, " +
 					"all sizes (2026-11-21)",
+			},
+		},
+		{
+			"its own table", "NVIDIA H100", 90, 2, 1,
+			Choice{"twoshot", 8, "measured best on NVIDIA H100, 2 GPUs, all sizes (2026-11-24)"},
+		},
+		{
+			"its own table, no farther than another", "NVIDIA H100", 90, 3, 1,
+			Choice{"twoshot", 8, "measured best on NVIDIA H100, 2 GPUs (the nearest to 3), all sizes (2026-11-24)"},
+		},
+		{
+			"another table, whose number of ranks is nearer", "NVIDIA H100", 90, 4, 1,
+			Choice{
+				"oneshot_ll", 4, "measured best on NVIDIA H200 (of the models measured the nearest to NVIDIA H100), 4 GPUs, " +
+					"up to 16K (2026-11-21)",
 			},
 		},
 		{

@@ -107,6 +107,7 @@ func TestWhoServes(t *testing.T) {
 
 // The name of a host that is not up yet may not be known, for as long as nodes wait for each other.
 func TestNamesAreLookedUpAgain(t *testing.T) {
+	t.Parallel()
 	unknown := &net.DNSError{Err: "no such host", Name: "later", IsNotFound: true}
 	tries := 0
 	e := &endpoint{lookup: func(context.Context, string) ([]string, error) {

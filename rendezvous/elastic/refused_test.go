@@ -12,6 +12,7 @@ import (
 
 // A server in plain text names a client that speaks TLS, as that client names the server.
 func TestPlainServerNamesAClientWithTLS(t *testing.T) {
+	t.Parallel()
 	server := job(t, 2, 2)
 	server.Timeouts.Join = time.Second
 	late := next(t, enter(t, server, 0))
@@ -29,6 +30,7 @@ func TestPlainServerNamesAClientWithTLS(t *testing.T) {
 
 // An agent that serves and waits in vain names whom it has refused: another job, another token, another authority.
 func TestServerNamesWhomItRefuses(t *testing.T) {
+	t.Parallel()
 	config := job(t, 2, 2)
 	config.TLS = certtest.New(t).Load(nil, hostOf(t, config.Endpoint))
 	server := config

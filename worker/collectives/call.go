@@ -68,6 +68,7 @@ func (r *run) capture(c workload.Case, calls int) (cudart.Graph, error) {
 
 // repeat makes so many calls. It ends once a kernel has missed a peer: that one's time-out is the one to report.
 func (r *run) repeat(calls int, submit func() error) error {
+	defer r.Launching()()
 	for range calls {
 		if err := r.Comm.Err(); err != nil {
 			return err

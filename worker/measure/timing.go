@@ -23,6 +23,7 @@ func Calls(ctx context.Context, r *rank.Rank, work rank.Work, calls int,
 	if err := r.Stream.Record(events[0]); err != nil {
 		return nil, err
 	}
+	defer r.Launching()()
 	for _, event := range events[1:] {
 		if err := r.Comm.Err(); err != nil { // of a kernel that has missed a peer: no further call may be made
 			return nil, err
@@ -57,6 +58,7 @@ func Batch(ctx context.Context, r *rank.Rank, work rank.Work, events rank.Events
 	if err := barrier.Meet(r.Comm, r.Stream, collective.StartBarrier); err != nil {
 		return s, err
 	}
+	defer r.Launching()()
 	for _, event := range events[:2] {
 		began := time.Now()
 		if err := enqueue(); err != nil {

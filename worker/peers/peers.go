@@ -16,6 +16,7 @@ import (
 	"gpurun/rendezvous/fdpass"
 	"gpurun/rendezvous/transport"
 	"gpurun/worker/result"
+	"gpurun/worker/status"
 )
 
 // slack is what a wait for peers gets on top of the job's timeout: a kernel's own timeout,
@@ -38,6 +39,8 @@ type Options struct {
 	// SpansMachines: some peers are on other machines.
 	SpansMachines bool
 	Logger        *zap.Logger
+	// Steps is told of waits for peers.
+	Steps *status.Steps
 }
 
 // Peers are the ranks of the job, as one of them reaches them.
@@ -67,6 +70,7 @@ func (p *Peers) Join(ctx context.Context) (err error) {
 	ctx, cancel := p.Within(ctx)
 	defer cancel()
 	o := p.options
+	defer o.Steps.Enter("joining the rendezvous")()
 	member := rendezvous.Member{
 		Rank: o.Rank, LocalRank: o.LocalRank, WorldSize: o.WorldSize, Host: p.host, PID: os.Getpid(),
 	}
@@ -110,6 +114,7 @@ func (p *Peers) Fail(ctx context.Context, reason error) {
 
 // Leave parts from the peers, in step with them.
 func (p *Peers) Leave(ctx context.Context) error {
+	defer p.options.Steps.Enter("leaving in step with all ranks")()
 	if err := p.group.Leave(ctx); err != nil {
 		return fmt.Errorf("leaving the rendezvous: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"gpurun/cudart/symm"
 	"gpurun/rendezvous"
 	"gpurun/rendezvous/fdpass"
+	"gpurun/worker/status"
 )
 
 // Rank is this rank's number among WorldSize ranks.
@@ -33,7 +34,7 @@ func (p *Peers) Meet(ctx context.Context, name string) error { return p.MeetAfte
 func (p *Peers) MeetAfter(ctx context.Context, name string, busy time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, p.Limit()+busy)
 	defer cancel()
-	return p.group.Barrier(ctx, name)
+	return p.exchange().Barrier(ctx, name)
 }
 
 // Gather returns what every rank passed, by rank. Values travel as JSON.
@@ -49,7 +50,7 @@ func GatherAfter[T any](ctx context.Context, p *Peers, name string, busy time.Du
 	if err != nil {
 		return nil, fmt.Errorf("gathering %s: %w", name, err)
 	}
-	all, err := p.group.AllGather(ctx, name, data)
+	all, err := p.exchange().AllGather(ctx, name, data)
 	if err != nil {
 		return nil, fmt.Errorf("gathering %s: %w", name, err)
 	}
@@ -64,14 +65,31 @@ func GatherAfter[T any](ctx context.Context, p *Peers, name string, busy time.Du
 
 // Exchange is how symmetric memory reaches the peers. Its waits are bounded by their
 // contexts alone.
-func (p *Peers) Exchange() symm.Exchange { return exchange{p.group, p.files} }
+func (p *Peers) Exchange() symm.Exchange { return p.exchange() }
 
+func (p *Peers) exchange() exchange { return exchange{p.group, p.files, p.options.Steps} }
+
+// exchange tells of its waits.
 type exchange struct {
 	*rendezvous.Group
 	files *fdpass.Peer
+	steps *status.Steps
+}
+
+// Barrier waits until all ranks have called it with the same name.
+func (e exchange) Barrier(ctx context.Context, name string) error {
+	defer e.steps.Enter(fmt.Sprintf("waiting for all ranks at barrier %q", name))()
+	return e.Group.Barrier(ctx, name)
+}
+
+// AllGather sends mine to all ranks and returns theirs.
+func (e exchange) AllGather(ctx context.Context, name string, mine []byte) ([][]byte, error) {
+	defer e.steps.Enter(fmt.Sprintf("waiting for what all ranks send for %q", name))()
+	return e.Group.AllGather(ctx, name, mine)
 }
 
 // AllGatherFiles sends the own file to every local peer and returns theirs.
 func (e exchange) AllGatherFiles(ctx context.Context, name string, mine *os.File) ([]*os.File, error) {
+	defer e.steps.Enter(fmt.Sprintf("waiting for the files of all ranks of this machine for %q", name))()
 	return e.files.AllGather(ctx, name, mine)
 }

@@ -19,6 +19,7 @@ func (r *Rank) Join(ctx context.Context) (context.Context, error) {
 		Rank: o.Rank, WorldSize: o.WorldSize, LocalRank: o.LocalRank, LocalWorldSize: o.LocalWorldSize,
 		Target: o.Target, Token: o.Token, TLS: o.TLS, Files: o.Files,
 		Timeout: o.Job.Timeout, SpansMachines: o.Job.SpansMachines(), Logger: o.Logger,
+		Steps: r.Status.Steps(),
 	})
 	if err != nil {
 		return ctx, err
@@ -60,6 +61,7 @@ func (r *Rank) openDevice() (err error) {
 	if r.Device, err = o.Backend.Open(o.Ordinal); err != nil {
 		return fmt.Errorf("opening device %d: %w", o.Ordinal, err)
 	}
+	r.opened.Store(r.Device)
 	r.OnClose(r.Device.Close)
 	if r.Stream, err = r.Device.NewStream(); err != nil {
 		return fmt.Errorf("creating a stream: %w", err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"go.uber.org/zap"
 
@@ -52,6 +53,8 @@ type Options struct {
 	// Phases records the rank's phases, which are reported in the end; nil: they are
 	// not recorded.
 	Phases *phases.Recorder
+	// Asked, when set, is the signal upon which the rank reports its state.
+	Asked <-chan os.Signal
 }
 
 // Rank is one rank of a job. Its methods are called from the main goroutine of the worker,
@@ -74,6 +77,7 @@ type Rank struct {
 
 	options Options
 	memory  *symm.Memory
+	opened  atomic.Value   // the Device, for State
 	closers []func() error // in the order of opening
 }
 

@@ -12,6 +12,7 @@ const pollInterval = time.Second
 
 // Synchronize waits for the stream. It fails if a kernel has missed a peer.
 func (r *Rank) Synchronize(ctx context.Context) error {
+	defer r.Status.Steps().Enter(waitStep)()
 	if err := r.Stream.Synchronize(ctx); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return cause
@@ -35,6 +36,7 @@ type Work struct {
 // timeout. The events mark progress, which keeps the rank's activity alive: timing large
 // sizes takes long.
 func (r *Rank) Finish(ctx context.Context, work Work, events Events) error {
+	defer r.Status.Steps().Enter(waitStep)()
 	s := supervision{Rank: r, work: work, progressed: time.Now()}
 	for done := 0; ; {
 		waiting, cancel := context.WithTimeout(ctx, s.pollInterval())

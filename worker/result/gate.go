@@ -42,9 +42,9 @@ func (g *Gate) Failed() bool { return g != nil && len(g.Violations) > 0 }
 
 // String counts: "2 rules: OK".
 func (g *Gate) String() string {
-	switch rules := count(len(g.Rules), "rule"); {
+	switch rules := Count(len(g.Rules), "rule"); {
 	case g.Failed():
-		return rules + ": " + count(len(g.Violations), "violation") + " FAILED"
+		return rules + ": " + Count(len(g.Violations), "violation") + " FAILED"
 	case len(g.Rules) == 0:
 		return "none"
 	default:
@@ -52,8 +52,8 @@ func (g *Gate) String() string {
 	}
 }
 
-// count reads "1 rule" or "2 rules".
-func count(n int, noun string) string {
+// Count reads "1 rule" or "2 rules".
+func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -13,6 +13,7 @@ import (
 // numbers begins with '#'.
 type table struct {
 	w       io.Writer
+	narrow  bool    // see NewTable
 	group   string  // of the row before
 	pending *Result // out of place, whose row lacks the result in place
 }
@@ -38,7 +39,11 @@ func (t *table) Begin(r Report) error {
 		fmt.Fprintf(&b, "#  Rank %2d Group %2d Pid %6d on %10s device %2d [%s] %s\n",
 			rank, 0, p.PID, p.Host, d.Ordinal, location(d), d.Name)
 	}
-	b.WriteString(tableHeader)
+	if t.narrow {
+		b.WriteString(narrowHeader)
+	} else {
+		b.WriteString(tableHeader)
+	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
@@ -78,7 +83,10 @@ func (t *table) row(r Result, columns string) error {
 		t.group = group
 		fmt.Fprintf(&b, "# %s\n", group)
 	}
-	fmt.Fprintf(&b, "%12d  %12d  %8s  %6s  %6d%s\n", r.Bytes, r.Count, r.DType, r.Op, r.Root, columns)
+	if fmt.Fprintf(&b, "%12d", r.Bytes); !t.narrow {
+		fmt.Fprintf(&b, "  %12d  %8s  %6s  %6d", r.Count, r.DType, r.Op, r.Root)
+	}
+	b.WriteString(columns + "\n")
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }

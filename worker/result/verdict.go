@@ -40,7 +40,7 @@ func (r Report) Reasons() []string {
 	}
 	var all []string
 	if wrong := r.wrong(); len(wrong) > 0 {
-		text := fmt.Sprintf("%d of %s wrong", len(wrong), count(len(r.Results), "result"))
+		text := fmt.Sprintf("%d of %s wrong", len(wrong), Count(len(r.Results), "result"))
 		if complaints := wrong[0].Complaints(); len(complaints) > 0 {
 			text += "; the first: " + complaints[0]
 		}
@@ -55,7 +55,7 @@ func (r Report) Reasons() []string {
 		}
 	}
 	if r.Gate.Failed() {
-		all = append(all, fmt.Sprintf("%s of thresholds; the first: %s", count(len(r.Gate.Violations), "violation"),
+		all = append(all, fmt.Sprintf("%s of thresholds; the first: %s", Count(len(r.Gate.Violations), "violation"),
 			r.Gate.Violations[0].Text))
 	}
 	if len(all) == 0 {

@@ -13,12 +13,13 @@ import (
 // KeepAliveInterval is much shorter than the silence after which the launcher declares a worker hung.
 const KeepAliveInterval = 5 * time.Second
 
-// Reporter is one rank's way to report. Only Begin and Beside are safe for concurrent use.
+// Reporter is one rank's way to report. Only Begin, Beside and Steps are safe for concurrent use.
 type Reporter struct {
 	writer    *report.Writer
 	phases    *phases.Recorder
 	activity  string
 	announced time.Time
+	steps     Steps
 }
 
 // New returns a reporter that sends by w and notes phases in p. p may be nil: then phases
@@ -31,6 +32,9 @@ func (r *Reporter) Announce(format string, args ...any) error {
 	r.activity, r.announced = fmt.Sprintf(format, args...), time.Now()
 	return r.writer.Phase(r.activity)
 }
+
+// Steps are the steps of this rank.
+func (r *Reporter) Steps() *Steps { return &r.steps }
 
 // Activity is what was announced last.
 func (r *Reporter) Activity() string { return r.activity }

@@ -83,6 +83,9 @@ func (j Job) Plan(world int) (Plan, error) {
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
 }
 
+// Requested is the number of calls that the job asks for. Each becomes a case, if an algorithm can run it.
+func (p Plan) Requested() int { return len(p.requests) }
+
 // Calls are those that the job asks an algorithm for, without places for their buffers.
 func (p Plan) Calls(algorithm string) []collective.Call {
 	var all []collective.Call

@@ -22,7 +22,7 @@ func (b *Run) draw(a *program.Invocation, r result.Report, ended error) error {
 	if ended != nil && code != exit.Threshold {
 		return nil
 	}
-	panels := bench.Panels(r)
+	panels := bench.Fastest(bench.Panels(r), lines)
 	return errors.Join(b.drawSVG(r, panels), b.drawText(a, panels))
 }
 
@@ -44,8 +44,10 @@ func (b *Run) drawSVG(r result.Report, panels []plot.Panel) error {
 const (
 	textWidth  = 96
 	textHeight = 14
-	textLines  = 4 // that can be told apart
 )
+
+// lines is the number of curves in a plot that a reader can tell apart.
+const lines = 4
 
 // drawText draws in characters: if that is asked for, or if a terminal gets a table.
 func (b *Run) drawText(a *program.Invocation, panels []plot.Panel) error {
@@ -64,7 +66,7 @@ func (b *Run) drawText(a *program.Invocation, panels []plot.Panel) error {
 	if !show {
 		return nil
 	}
-	for _, p := range bench.Fastest(panels, textLines) {
+	for _, p := range panels {
 		if _, err := fmt.Fprintln(out); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/configs"
 	"gpurun/kernels/matmul"
 	"gpurun/worker/result"
@@ -64,16 +65,20 @@ func ProductPlanOptions() plan.Options {
 
 // ShowProduct measures, and prints the table as it grows.
 func ShowProduct(ctx context.Context, a *program.Invocation, b *Product) error {
-	return b.Show(ctx, a, session.Show{Title: Title + " " + b.Operation.Name, Renderer: b.renderer})
+	return b.Show(ctx, a, session.Show{
+		Title:    Title + " " + b.Operation.Name,
+		Renderer: func(w io.Writer) (result.Renderer, error) { return b.renderer(a.Out, w) },
+	})
 }
 
-func (b *Product) renderer(stdout io.Writer) (result.Renderer, error) {
+func (b *Product) renderer(out, w io.Writer) (result.Renderer, error) {
 	format := result.Format(b.Config.Output)
 	if format != result.TableFormat && format != result.MarkdownFormat {
-		return result.NewProductRenderer(format, stdout)
+		return result.NewProductRenderer(format, w)
 	}
-	return bench.NewTable(stdout, bench.Options{
+	w, width := terminal.Results(out, w)
+	return bench.NewTable(w, bench.Options{
 		Against: b.against, Rounds: b.Job.Passes, Iterations: b.Job.Iterations,
-		Markdown: format == result.MarkdownFormat, Products: true,
+		Markdown: format == result.MarkdownFormat, Products: true, Width: width,
 	}), nil
 }

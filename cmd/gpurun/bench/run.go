@@ -13,6 +13,7 @@ import (
 	"gpurun/cmd/gpurun/session"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/result"
 	"gpurun/worker/result/bench"
@@ -96,19 +97,21 @@ func (b *Run) chooseBase() error {
 // Show measures, prints the table as it grows, and draws.
 func Show(ctx context.Context, a *program.Invocation, b *Run) error {
 	return b.Show(ctx, a, session.Show{
-		Title: Title + " " + b.Collective.Name, Renderer: b.renderer,
-		Then: func(r result.Report, ended error) error { return b.draw(a, r, ended) },
+		Title:    Title + " " + b.Collective.Name,
+		Renderer: func(w io.Writer) (result.Renderer, error) { return b.renderer(a.Out, w) },
+		Then:     func(r result.Report, ended error) error { return b.draw(a, r, ended) },
 	})
 }
 
-// renderer prints tables of bench's own; the other forms are those of all runs.
-func (b *Run) renderer(w io.Writer) (result.Renderer, error) {
+// renderer prints tables of bench's own to out, by way of w; the other forms are those of all runs.
+func (b *Run) renderer(out, w io.Writer) (result.Renderer, error) {
 	format := result.Format(b.Config.Output)
 	if format != result.TableFormat && format != result.MarkdownFormat {
 		return result.NewRenderer(format, w)
 	}
+	w, width := terminal.Results(out, w)
 	return bench.NewTable(w, bench.Options{
 		Against: b.against, Rounds: b.Job.Passes, Iterations: b.Job.Iterations, Graph: b.Job.GraphReplays > 0,
-		Markdown: format == result.MarkdownFormat,
+		Markdown: format == result.MarkdownFormat, Width: width,
 	}), nil
 }

@@ -200,7 +200,7 @@ func (m *merge) describe(f merged) checkreport.Finding {
 func side(a engine.Access) checkreport.Side {
 	return checkreport.Side{
 		Rank: a.Rank, Kernel: a.Kernel, Block: a.Block, Warp: a.Warp, Command: a.Command, Action: a.Kind.String(),
-		Instruction: a.Text, Module: a.Module, Line: a.Line, Source: a.Source,
+		Instruction: a.Text, Module: a.Module, Line: a.Line, Source: a.Source, InlinedAt: a.InlinedAt,
 	}
 }
 

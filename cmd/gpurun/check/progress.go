@@ -49,29 +49,29 @@ func (p *progress) of(number int, m *merge) func(engine.Coverage) {
 			return
 		}
 		p.due = now.Add(p.interval())
-		p.show(p.line(name, cover, now), len(m.found))
+		p.show(p.line(name, cover, len(m.found), now))
 	}
 }
 
-// line is the text of one moment.
-func (p *progress) line(name string, c engine.Coverage, now time.Time) string {
+// line is the text of one moment. The name comes last: a terminal may have no room for it.
+func (p *progress) line(name string, c engine.Coverage, findings int, now time.Time) string {
 	done := p.done + c.Schedules
-	text := fmt.Sprintf("gpurun: %s: %d of %d schedules, %s", name, done, p.total,
+	text := fmt.Sprintf("gpurun: %d of %d schedules, %s", done, p.total,
 		suggest.Count(c.Behaviours, "behaviour", "behaviours"))
 	if c.Pairs > 0 {
 		text += fmt.Sprintf(", %d of %d pairs in both orders", c.BothOrders, c.Pairs)
+	}
+	if findings > 0 {
+		text += fmt.Sprintf(", %d found", findings)
 	}
 	if done > 0 && done < p.total {
 		left := now.Sub(p.begun) * time.Duration(p.total-done) / time.Duration(done)
 		text += fmt.Sprintf(", %v left", left.Round(time.Second))
 	}
-	return text
+	return text + ": " + name
 }
 
-func (p *progress) show(line string, findings int) {
-	if findings > 0 {
-		line += fmt.Sprintf(", %d found", findings)
-	}
+func (p *progress) show(line string) {
 	if !p.terminal {
 		fmt.Fprintln(p.out, line)
 		return

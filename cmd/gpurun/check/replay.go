@@ -12,6 +12,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	engine "gpurun/cudart/sim/check"
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/kernels"
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
@@ -50,12 +51,12 @@ func ShowReplay(ctx context.Context, a *program.Invocation, o *Options, notify f
 }
 
 // readReplay reads the file of --replay, and makes its calls.
-func (o *Options) readReplay(ctx context.Context, notify func(string)) (*engine.Schedule, plannedCase, error) {
+func (o *Options) readReplay(ctx context.Context, notify func(string)) (*schedule.Schedule, plannedCase, error) {
 	text, err := settings.ReadFile(o.Replay, maxScheduleBytes)
 	if err != nil {
 		return nil, plannedCase{}, exit.Usagef("reading the schedule: %w", err)
 	}
-	s, err := engine.ParseSchedule(text)
+	s, err := schedule.Parse(text)
 	if err != nil {
 		return nil, plannedCase{}, exit.Usagef("%s: %w", o.Replay, err)
 	}

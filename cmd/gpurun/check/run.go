@@ -104,6 +104,9 @@ func (p *Plan) settled() int {
 // explore runs an exploration, until the context ends. What still runs then ends with the process.
 func explore(ctx context.Context, cfg engine.Config, e engine.Exploration, task func(*engine.Rank) error,
 ) (*engine.Explored, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	type result struct {
 		found *engine.Explored
 		err   error

@@ -106,8 +106,18 @@ func (r suppression) matchesSide(a engine.Access) bool {
 	return (r.Entry == "" || a.Kernel == r.Entry) &&
 		(r.Module == "" || isPathEnd(a.Module, r.Module)) &&
 		(r.Line == 0 || a.Line == r.Line && a.Module != "") &&
-		(r.Source == "" || isPathEnd(a.Source, r.Source)) &&
+		(r.Source == "" || isPathEnd(a.Source, r.Source) || r.isCaller(a.InlinedAt)) &&
 		(r.Text == "" || strings.Contains(a.Text, r.Text))
+}
+
+// isCaller reports whether a rule names the line of a call by which code was inlined.
+func (r suppression) isCaller(inlinedAt string) bool {
+	for line := range strings.SplitSeq(inlinedAt, ", inlined at ") {
+		if isPathEnd(line, r.Source) {
+			return true
+		}
+	}
+	return false
 }
 
 // isPathEnd reports whether a path ends with whole elements of another.

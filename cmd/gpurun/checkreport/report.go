@@ -181,8 +181,9 @@ type Side struct {
 	Action      string `json:"action"`  // reads, writes, updates or fences
 	Instruction string `json:"instruction"`
 	Module      string `json:"module"`
-	Line        int    `json:"line"`   // in the module's PTX
-	Source      string `json:"source"` // FILE:LINE of what the PTX was made of, or ""
+	Line        int    `json:"line"`                 // in the module's PTX
+	Source      string `json:"source"`               // FILE:LINE of what the PTX was made of, or ""
+	InlinedAt   string `json:"inlined_at,omitempty"` // FILE:LINE of the call by which that was inlined
 }
 
 // Who names the side's actor.
@@ -191,6 +192,14 @@ func (s Side) Who() string {
 		return strings.TrimSpace(fmt.Sprintf("rank %d %s", s.Rank, s.Command))
 	}
 	return fmt.Sprintf("rank %d block %d warp %d", s.Rank, s.Block, s.Warp)
+}
+
+// sourceLines is the line of the source, with that of a call by which it was inlined.
+func (s Side) sourceLines() string {
+	if s.InlinedAt == "" {
+		return s.Source
+	}
+	return s.Source + ", inlined at " + s.InlinedAt
 }
 
 // Place is the file and the line of a side: of the source, or else of the PTX. The line is 0 where there is none.

@@ -50,7 +50,7 @@ func findingSection(f Finding) webpage.Section {
 			{Text: side.Who()},
 			{Text: side.Action},
 			{Text: side.Instruction},
-			{Text: side.Source},
+			{Text: side.sourceLines()},
 			{Text: side.Module},
 			{Text: fmt.Sprint(side.Line), Number: float64(side.Line)},
 		})

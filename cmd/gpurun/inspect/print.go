@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"gpurun/cmd/gpurun/suggest"
 )
 
 // JSON writes the report as an object.
@@ -27,7 +29,7 @@ func (r Report) Print(w io.Writer) error {
 		}
 	}
 	if r.Kernels > 0 {
-		fmt.Fprintf(t, "The simulator can run %d of %s.\n", r.Run, count(r.Kernels, "kernel"))
+		fmt.Fprintf(t, "The simulator can run %d of %s.\n", r.Run, suggest.Count(r.Kernels, "kernel", "kernels"))
 	}
 	for _, c := range r.Refused {
 		fmt.Fprintf(t, "  %d\t%s\n", c.Kernels, c.Reason)
@@ -40,7 +42,7 @@ func (f File) print(w io.Writer) {
 	if f.Kind == "ptx" {
 		head = fmt.Sprintf("%s: PTX %s for %s", f.Name, f.Version, f.Target)
 	}
-	fmt.Fprintf(w, "%s, %s\n", head, count(len(f.Kernels), "kernel"))
+	fmt.Fprintf(w, "%s, %s\n", head, suggest.Count(len(f.Kernels), "kernel", "kernels"))
 	for _, k := range f.Kernels {
 		k.print(w)
 	}
@@ -116,11 +118,4 @@ func (r *Refusal) String() string {
 		text += ": " + r.Text
 	}
 	return text
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

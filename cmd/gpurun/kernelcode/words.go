@@ -1,6 +1,7 @@
 package kernelcode
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -15,7 +16,9 @@ func splitWords(command string) ([]string, error) {
 	for i := 0; i < len(characters); i++ {
 		c := characters[i]
 		switch {
-		case c == '\\' && quote != '\'' && i+1 < len(characters):
+		case c == 0: // would pass for the end of a quotation, and no argument of a process can have it
+			return nil, errors.New("the command has a character with the number 0")
+		case c == '\\' && quote != '\'' && i+1 < len(characters) && characters[i+1] != 0:
 			i++
 			word.WriteRune(characters[i])
 			begun = true

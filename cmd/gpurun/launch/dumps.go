@@ -3,13 +3,10 @@ package launch
 import (
 	"io"
 	"path/filepath"
-	"strings"
 	"time"
 
+	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cudart/nvml"
-	"gpurun/worker/process/dump"
-	"gpurun/worker/process/dump/collect"
 	"gpurun/worker/process/launcher"
 )
 
@@ -19,37 +16,7 @@ func (p *command) dumps(scratch string, stderr io.Writer) *launcher.Dumps {
 		Folder:    filepath.Join(scratch, "dumps"),
 		OnFailure: p.config.OnFailure == settings.DumpOnFailure,
 		Hang:      time.Duration(p.config.HangTimeout),
-		GPUs:      listGPUs,
+		GPUs:      host.ListGPUs,
 		Stderr:    stderr,
 	}
-}
-
-// listGPUs asks NVML about the machine's GPUs. Without NVML there are none.
-func listGPUs() ([]dump.GPU, error) {
-	library, err := nvml.Open(nvml.DefaultPaths()...)
-	if err != nil {
-		return nil, nil // a machine without NVIDIA's driver
-	}
-	defer library.Close()
-	devices, err := library.Devices()
-	if err != nil {
-		return nil, err
-	}
-	xids := collect.Xids()
-	var all []dump.GPU
-	for _, d := range devices {
-		use, err := library.Use(d.Index)
-		if err != nil {
-			return nil, err
-		}
-		gpu := dump.GPU{
-			Index: d.Index, Name: d.Name, Utilisation: max(use.Utilisation, 0), MemoryUsed: uint64(use.Memory.Used),
-			MemoryTotal: uint64(use.Memory.Total), Xid: xids[strings.TrimSuffix(strings.ToLower(d.PCIBusID), ".0")],
-		}
-		for _, process := range use.Processes {
-			gpu.Processes = append(gpu.Processes, process.PID)
-		}
-		all = append(all, gpu)
-	}
-	return all, nil
 }

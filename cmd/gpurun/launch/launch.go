@@ -16,11 +16,13 @@ import (
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/torchrun"
+	"gpurun/cudart/nvml"
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/argv"
@@ -160,6 +162,7 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 		},
 		Torch:        p.torchJob(),
 		CheckMachine: p.machineCheck(a.Err),
+		Fault:        host.WatchGPUs(nvml.DefaultPaths()...).Fault,
 	}
 	if err := node.ForgetToken(); err != nil {
 		return err
@@ -234,6 +237,9 @@ func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	}
 	explainFailures(stderr, p.argv, r.Failed, p.temporary())
 	outcome.ExplainWorkers(stderr, r.Outcome)
+	if errors.As(err, new(*launcher.UnfitError)) {
+		return err
+	}
 	code := p.codeOfCommand(r.ExitCode())
 	if errors.As(r.Cause, new(*agent.HangError)) {
 		return &exit.Error{Code: exit.Timeout, Err: err}

@@ -28,6 +28,7 @@ type gatherer struct {
 	fail func(error)
 
 	explain explanation
+	doing   doing
 
 	phases      map[int][]phases.Span // by rank, of those that are done
 	phase       string                // of the first rank
@@ -36,6 +37,7 @@ type gatherer struct {
 
 // take handles one message. It has the form that agent.Spec.Reports wants.
 func (g *gatherer) take(rank int, m report.Message) {
+	g.doing.note(rank, m)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var err error

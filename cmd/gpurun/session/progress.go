@@ -18,8 +18,10 @@ type Progress struct {
 	width int
 	begun time.Time // of this run
 	done  int       // of it, the last time
-	due   time.Time // when to show the next line
-	shown bool
+	// before and all are the cases of earlier runs, and of all runs that belong together; all is 0 for a run alone.
+	before, all int
+	due         time.Time // when to show the next line
+	shown       bool
 }
 
 // A run shows progress when it takes longer than progressDelay, and then a new
@@ -38,10 +40,21 @@ func NewProgress(w io.Writer) *Progress {
 	return p
 }
 
+// Within says that the next run is one of several that belong together: before is the number of cases of those that
+// have ended, all that of all. The cases of all are then shown in place of the run's own.
+func (p *Progress) Within(before, all int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.before, p.all = before, all
+}
+
 // show replaces the line.
 func (p *Progress) show(done, total int, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.all > 0 {
+		done, total = p.before+done, p.all
+	}
 	now := time.Now()
 	if done < p.done { // the next of several runs
 		p.begun = now
@@ -51,7 +64,11 @@ func (p *Progress) show(done, total int, doing string) {
 		return
 	}
 	p.due = now.Add(progressInterval)
-	line := []rune(fmt.Sprintf("gpurun: %d of %d%s: %s", done, total, pace(done, total, now.Sub(p.begun)), doing))
+	count := ""
+	if total > 0 { // else the run is still being planned
+		count = fmt.Sprintf("%d of %d%s: ", done, total, pace(done, total, now.Sub(p.begun)))
+	}
+	line := []rune("gpurun: " + count + doing)
 	if len(line) >= p.width {
 		line = line[:p.width-1]
 	}

@@ -21,6 +21,31 @@ func TestProgressIsCutToTheTerminal(t *testing.T) {
 	}
 }
 
+// Runs that belong together count on, and share one rate.
+func TestProgressOfSeveralRuns(t *testing.T) {
+	var out bytes.Buffer
+	p := onTerminal(&out)
+	p.width = 80
+	for run := range 2 {
+		p.Within(run*10, 20)
+		p.begun, p.due = time.Now().Add(-time.Duration(run+1)*time.Minute), time.Time{}
+		p.show(5, 10, "x")
+	}
+	want := "\rgpurun: 5 of 20, 0.0833 a second, 3m0s left: x\x1b[K" +
+		"\rgpurun: 15 of 20, 0.125 a second, 40s left: x\x1b[K"
+	if got := out.String(); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestProgressBeforeThePlan(t *testing.T) {
+	var out bytes.Buffer
+	onTerminal(&out).show(0, 0, "opening device 0")
+	if got, want := out.String(), "\rgpurun: opening device 0\x1b[K"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestProgressMakesRoomForOtherOutput(t *testing.T) {
 	var out bytes.Buffer
 	p := onTerminal(&out)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"go.uber.org/zap"
 
@@ -68,6 +70,9 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 	if part.Timing {
 		noted = phases.NewRecorder()
 	}
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGUSR1) // of which the agent's dumps tell
+	defer signal.Stop(asked)
 	return worker.Run(ctx, rank.Options{
 		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize,
 		LocalWorldSize: part.LocalWorldSize,
@@ -77,6 +82,7 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 		Abort:  func(err error) { quit(failed(reports, err)) },
 		Logger: zap.New(reports.Core(level)),
 		Phases: noted,
+		Asked:  asked,
 	})
 }
 

@@ -170,6 +170,8 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 	if err != nil {
 		return nil, err
 	}
+	dumps := newDumper(&g.doing, stderr, g.log)
+	defer func() { err = errors.Join(err, dumps.close()) }()
 	crashed := make(crashes, p.Host.Ranks)
 	phases.FromContext(ctx).Begin(phases.Fork)
 	outcome, err := agent.Run(ctx, agent.Spec{
@@ -182,6 +184,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		Reports:    g.take,
 		Failed:     where.tell,
 		Silence:    p.silence(),
+		Dumps:      dumps.spec(),
 		Grace:      time.Duration(p.Config.Grace),
 		Signals:    a.Signals,
 		// stdout is for results alone.

@@ -53,7 +53,8 @@ type Run struct {
 
 // namedRun is the run of a collective, or of the kernel file with that path.
 type namedRun struct {
-	name string
+	name  string
+	cases int
 	*plan.CollectiveRun
 }
 
@@ -100,16 +101,30 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner, kernelFiles [
 			p.Host.Notice = "" // it is said once
 		}
 		inject = nil
-		s.runs = append(s.runs, namedRun{what.Name, p})
+		if err := s.add(what.Name, p); err != nil {
+			return nil, err
+		}
 	}
 	for _, path := range kernelFiles {
 		p, err := planFile(ctx, f, path, o)
 		if err != nil {
 			return nil, err
 		}
-		s.runs = append(s.runs, namedRun{path, p})
+		if err := s.add(path, p); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
+}
+
+// add adds a run.
+func (s *Run) add(name string, p *plan.CollectiveRun) error {
+	planned, err := p.Job.Plan(p.World())
+	if err != nil {
+		return &exit.UsageError{Err: err}
+	}
+	s.runs = append(s.runs, namedRun{name, planned.Requested(), p})
+	return nil
 }
 
 // requireDevices refuses a machine without GPUs, unless the simulator is asked for: a container that

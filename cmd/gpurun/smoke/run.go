@@ -36,12 +36,14 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	if blind != nil { // the files must have the failure, too
 		all.Failure, all.ExitCode = blind.Error(), exit.Code(blind)
 	}
-	rows := make([]row, len(s.runs))
+	rows, before := make([]row, len(s.runs)), 0
 	for i, p := range s.runs {
 		rows[i].name = p.name
 		if all.Failure == "" { // else it would fail likewise, after a timeout of its own
+			progress.Within(before, s.cases())
 			rows[i] = one(ctx, a, p, progress, &all)
 		}
+		before += p.cases
 	}
 	if all.Failure == "" {
 		outcome.Judge(s.gate, &all)
@@ -50,6 +52,14 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	progress.Clear()
 	outcome.ExplainSpeed(a.Err, all)
 	return outcome.Conclude(a, Title, s.config, all, outcome.Of(all, blind), write(a.Out, rows, all))
+}
+
+// cases is the number of cases of all runs.
+func (s *Run) cases() (n int) {
+	for _, r := range s.runs {
+		n += r.cases
+	}
+	return n
 }
 
 // look examines the machine. The collectives run even if a check has failed: their results show how serious it is.

@@ -68,7 +68,7 @@ func TestBlindSmoke(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "out.json")
 	s := &Run{
 		config: settings.Config{OutputFile: file},
-		runs:   []namedRun{{"allreduce", &plan.CollectiveRun{Collective: kernels.Collectives()[0]}}},
+		runs:   []namedRun{{"allreduce", 1, &plan.CollectiveRun{Collective: kernels.Collectives()[0]}}},
 		examine: func(context.Context, *program.Invocation, settings.Config) ([]result.Check, int, error) {
 			return nil, exit.OK, &exit.Error{Code: 130, Err: errors.New("ended by SIGINT")}
 		},

@@ -11,24 +11,17 @@ type habit struct {
 	instead string
 }
 
-// flagHabits are flags of nccl-tests, mpirun, docker run, kubectl, hyperfine, pytest and ruff that gpurun lacks, or has
-// by another name. The first whose flags a command takes is the answer.
+// flagHabits are flags of nccl-tests, kubectl, hyperfine, pytest and ruff that gpurun lacks, or has by another name.
+// The first whose flags a command takes is the answer.
 var flagHabits = []habit{
-	{[]string{"-g", "--ngpus", "--nthreads", "--gpus", "--num-gpus"}, "--nproc-per-node sets the number of GPUs"},
 	{[]string{"-t"}, "--nproc-per-node sets the number of GPUs, each of which has a process and no threads"},
-	{[]string{"-n", "-np", "--np", "--n", "--ntasks", "--num-procs"}, "--nproc-per-node sets the number of processes"},
-	{
-		[]string{"-host", "--host", "-H", "--hosts", "-hostfile", "--hostfile", "--machinefile"},
-		"gpurun is started once on each machine: --nnodes, --node-rank and --master-addr say which one this is",
-	},
-	{
-		[]string{"-it", "-i", "--rm", "--ipc", "--shm-size", "--privileged", "-v", "--volume"},
-		"gpurun starts no containers: write it behind docker run IMAGE",
-	},
-	{[]string{"-e", "-x", "--env", "-genv"}, "processes inherit the environment: write NAME=VALUE gpurun COMMAND"},
 	{[]string{"--warmup"}, "--warmup-iters sets the number of calls before the timed ones"},
 	{[]string{"--runs", "--min-runs", "--repeat"}, "--rounds sets the number of samples, and --iters the calls in each"},
 	{[]string{"--runs", "--min-runs", "--repeat"}, "--iters sets the number of timed calls"},
+	{[]string{"-L", "--parameter-list", "-P", "--parameter-scan"}, "--algo and --datatype take lists"},
+	{[]string{"--prepare", "--setup", "--cleanup", "--conclude"}, "nothing runs between timed calls: leave it out"},
+	{[]string{"--show-output"}, "--log-level debug says more"},
+	{[]string{"--style"}, "--color sets when verdicts have colours"},
 	{[]string{"--export-json", "--json-file"}, "--output-file FILE writes the results as JSON"},
 	{[]string{"--export-markdown"}, "--output markdown prints the table as Markdown"},
 	{[]string{"--export-csv"}, "--output csv prints the results as CSV"},
@@ -46,8 +39,17 @@ var flagHabits = []habit{
 	{[]string{"--algorithm", "--algorithms"}, "--algo chooses algorithms"},
 }
 
-// behindCommands are what some flags mean behind a command of gpurun's, where they are none of mpirun's or docker's.
+// behindCommands are what some flags mean behind a command of gpurun's: to nccl-tests, for instance, and not to
+// mpirun or docker.
 var behindCommands = []habit{
+	{[]string{"-z", "--blocking"}, "gpurun waits for a call when its samples are complete: leave it out"},
+	{[]string{"-a", "--average"}, "a time is that of the slowest rank: leave it out"},
+	{[]string{"-m"}, "--rounds sets the number of samples, and --iters the calls in each"},
+	{[]string{"-m", "--agg-iters"}, "--iters sets the number of timed calls, which are not aggregated"},
+	{[]string{"-C", "--report-cputime"}, "gpurun bench COLLECTIVE -G 0 shows the time of the host"},
+	{[]string{"-R", "--local-register"}, "--symm chooses how memory is shared: it is always registered"},
+	{[]string{"-p", "--parallel-init"}, "ranks always begin in parallel: leave it out"},
+	{[]string{"-o"}, "--json writes JSON"},
 	{[]string{"-x", "--exitfirst"}, "a command shows all failures before it ends"},
 	{[]string{"-v"}, "--log-level debug says more"},
 	{[]string{"-k"}, "a word says what runs, such as gpurun check allreduce"},
@@ -55,6 +57,16 @@ var behindCommands = []habit{
 
 // commandHabits are commands of other programs.
 var commandHabits = []habit{
+	{
+		[]string{"accelerate", "deepspeed", "horovodrun", "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "srun"},
+		"gpurun takes its place: write gpurun --nproc-per-node N SCRIPT.py",
+	},
+	{[]string{"ncu", "nsys", "profile"}, "a profiler stands in front: write nsys profile gpurun COLLECTIVE"},
+	{[]string{"apply", "create", "delete"}, "kubectl is for that: see docs/kubernetes.md"},
+	{
+		[]string{"sendrecv", "sendrecv_perf", "hypercube", "hypercube_perf"},
+		"gpurun doctor measures each pair of GPUs, and gpurun alltoall all pairs at once",
+	},
 	{[]string{"run"}, "write gpurun COLLECTIVE, such as gpurun allreduce, or gpurun -- COMMAND"},
 	{[]string{"exec", "launch", "start"}, "write gpurun -- COMMAND to launch a program"},
 	{[]string{"get", "show", "algorithms", "collectives"}, "gpurun list shows collectives and algorithms"},
@@ -72,10 +84,11 @@ var commandHabits = []habit{
 // Flag says what to write in place of a flag of another program, with its dashes, or is empty. behind says that a
 // command is in front of the flag. takes reports whether a flag without dashes can be written there: no other is named.
 func Flag(flag string, behind bool, takes func(string) bool) string {
-	habits := flagHabits
+	habits := slices.Concat(flagHabits, launcherHabits)
 	if behind {
-		habits = slices.Concat(behindCommands, flagHabits)
+		habits = slices.Concat(behindCommands, habits)
 	}
+	flag = strings.ReplaceAll(flag, "_", "-")
 	for _, h := range habits {
 		if slices.Contains(h.words, flag) && all(h.flags(), takes) {
 			return h.instead

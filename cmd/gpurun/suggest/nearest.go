@@ -21,7 +21,7 @@ func Meant(what, word string, names map[string]string, instead string) error {
 func nearest(word string, names map[string]string) (found []string) {
 	word = strings.ToLower(word)
 	words := slices.Sorted(maps.Keys(names))
-	least := max(len(word)/2, 1)
+	least := max((len(word)+2)/3, 1)
 	for _, w := range words {
 		least = min(least, editDistance(word, w))
 	}

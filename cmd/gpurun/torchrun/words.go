@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// UnknownFlagError is a flag that there is not.
-type UnknownFlagError struct{ Flag string }
+// UnknownFlagError is a flag that there is not. Word is the word that has it: -host, which begins with -h, has -ost.
+type UnknownFlagError struct{ Flag, Word string }
 
 // Error names the flag.
 func (e *UnknownFlagError) Error() string { return "unknown flag " + e.Flag }
@@ -87,7 +87,7 @@ func (l *splitter) takeShort(word string) error {
 			flag = l.others.ShorthandLookup(letters[:1])
 		}
 		if flag == nil {
-			return &UnknownFlagError{Flag: "-" + letters}
+			return &UnknownFlagError{Flag: "-" + letters, Word: word}
 		}
 		name := "-" + letters[:1]
 		letters = letters[1:]
@@ -142,7 +142,7 @@ func (l *splitter) find(name string) (*pflag.Flag, error) {
 			return nil, fmt.Errorf("--%s is ambiguous: %s", name, list(found))
 		}
 	}
-	return nil, &UnknownFlagError{Flag: "--" + name}
+	return nil, &UnknownFlagError{Flag: "--" + name, Word: "--" + name}
 }
 
 // beginning returns the flags whose names begin so.

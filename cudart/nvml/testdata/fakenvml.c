@@ -5,12 +5,15 @@
    with later ones. FAKE_NVML_FABRIC is the newest version of the fabric's struct
    that it knows (3), FAKE_NVML_HEALTH what the questions about health return (0),
    FAKE_NVML_PROCESSES the processes on GPU 0 (1), and FAKE_NVML_SWITCH where
-   NVLinks lead: to a switch (1), or from GPU to GPU (0). */
+   NVLinks lead: to a switch (1), or from GPU to GPU (0). FAKE_NVML_FAULTS is a
+   file that says what has gone wrong so far, in lines: "lost GPU RETURN", where
+   questions about that GPU return so, "gone", after which a GPU less is
+   counted, and "xid GPU CODE", an event. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, VERSION_MISMATCH = 25 };
+enum { UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7, TIMEOUT = 10, VERSION_MISMATCH = 25 };
 
 typedef struct {
 	int index;
@@ -35,6 +38,41 @@ static int number(const char *name, int otherwise)
 {
 	const char *text = getenv(name);
 	return text ? atoi(text) : otherwise;
+}
+
+/* Reads a line of FAKE_NVML_FAULTS behind a position, which it moves. */
+static int fault(long *position, char *what, int *gpu, int *code)
+{
+	char line[80] = "";
+	const char *path = getenv("FAKE_NVML_FAULTS");
+	FILE *file = path ? fopen(path, "r") : NULL;
+	if (!file)
+		return 0;
+	if (!fseek(file, *position, SEEK_SET) && fgets(line, sizeof line, file))
+		*position = ftell(file);
+	fclose(file);
+	*gpu = *code = 0;
+	return sscanf(line, "%15s %d %d", what, gpu, code) > 0;
+}
+
+/* How many GPUs are counted, and what questions about one return. */
+static int counted(void)
+{
+	char what[16];
+	int gpu, code, count = number("FAKE_GPUS", 2);
+	for (long position = 0; fault(&position, what, &gpu, &code);)
+		count -= !strcmp(what, "gone");
+	return count;
+}
+
+static int lost(unsigned index)
+{
+	char what[16];
+	int gpu, code;
+	for (long position = 0; fault(&position, what, &gpu, &code);)
+		if (!strcmp(what, "lost") && gpu == (int)index)
+			return code;
+	return 0;
 }
 
 static int text(char *to, unsigned size, unsigned least, const char *from)
@@ -80,16 +118,16 @@ int nvmlDeviceGetCount_v2(unsigned *count)
 {
 	if (!up)
 		return UNINITIALIZED;
-	*count = number("FAKE_GPUS", 2);
+	*count = counted();
 	return 0;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, nvmlDevice_t *device)
 {
-	if (index >= (unsigned)number("FAKE_GPUS", 2))
+	if (index >= (unsigned)counted())
 		return INVALID_ARGUMENT;
 	*device = (nvmlDevice_t)&devices[index];
-	return 0;
+	return lost(index);
 }
 
 int nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned length)
@@ -337,6 +375,59 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned link, nvml
 	memset(pci, 0, sizeof *pci);
 	pci->bus = number("FAKE_NVML_SWITCH", 1) ? 0x80 : 0x18 + (i ^ 1);
 	return 0;
+}
+
+/* An event set remembers which GPUs are watched, and what it has read. */
+typedef struct {
+	unsigned watched;
+	long position;
+} *nvmlEventSet_t;
+
+typedef struct {
+	nvmlDevice_t device;
+	unsigned long long type, data;
+	unsigned gpu_instance, compute_instance;
+} nvmlEventData_t;
+_Static_assert(sizeof(nvmlEventData_t) == 32, "nvmlEventData_t");
+
+int nvmlEventSetCreate(nvmlEventSet_t *set)
+{
+	if (!up)
+		return UNINITIALIZED;
+	*set = calloc(1, sizeof **set);
+	return 0;
+}
+
+int nvmlEventSetFree(nvmlEventSet_t set)
+{
+	free(set);
+	return 0;
+}
+
+int nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types, nvmlEventSet_t set)
+{
+	int result, i = asked(device, &result);
+	if (i < 0)
+		return result;
+	if (types != 8)
+		return INVALID_ARGUMENT;
+	set->watched |= 1u << i;
+	return 0;
+}
+
+int nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned milliseconds)
+{
+	char what[16];
+	int gpu, code;
+	if (!up || milliseconds)
+		return !up ? UNINITIALIZED : INVALID_ARGUMENT;
+	while (fault(&set->position, what, &gpu, &code)) {
+		if (strcmp(what, "xid") || !(set->watched >> gpu & 1))
+			continue;
+		*data = (nvmlEventData_t){(nvmlDevice_t)&devices[gpu], 8, code, ~0u, ~0u};
+		return 0;
+	}
+	return TIMEOUT;
 }
 
 #endif

@@ -1,65 +1,20 @@
 package check
 
 import (
-	"cmp"
-	"fmt"
-	"strconv"
-	"strings"
-
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/cudart/sim/exec"
 )
 
-// actorID names what the scheduler chooses. The same work has the same name in all schedules.
-type actorID struct {
-	rank   int
-	stream int // of the rank, from 1; 0: the host code
-	launch int // of the stream, from 1; 0: the stream itself
-	block  int
-	warp   int
-}
-
-// String is such as "0" for the host code of rank 0, "0.1" for its first stream, and "0.1.2.3.4" for warp 4 of block 3
-// of the second kernel there.
-func (id actorID) String() string {
-	switch {
-	case id.stream == 0:
-		return strconv.Itoa(id.rank)
-	case id.launch == 0:
-		return fmt.Sprintf("%d.%d", id.rank, id.stream)
-	}
-	return fmt.Sprintf("%d.%d.%d.%d.%d", id.rank, id.stream, id.launch, id.block, id.warp)
-}
-
-// parseActorID reads what String has written.
-func parseActorID(text string) (id actorID, err error) {
-	parts := strings.Split(text, ".")
-	fields := []*int{&id.rank, &id.stream, &id.launch, &id.block, &id.warp}
-	if n := len(parts); n != 1 && n != 2 && n != len(fields) {
-		return id, fmt.Errorf("%q names no host, stream or warp; it has 1, 2 or 5 numbers", text)
-	}
-	for i, part := range parts {
-		if *fields[i], err = strconv.Atoi(part); err != nil {
-			return id, fmt.Errorf("%q names no host, stream or warp: %w", text, err)
-		}
-	}
-	return id, nil
-}
-
-func (id actorID) compare(other actorID) int {
-	return cmp.Or(cmp.Compare(id.rank, other.rank), cmp.Compare(id.stream, other.stream),
-		cmp.Compare(id.launch, other.launch), cmp.Compare(id.block, other.block), cmp.Compare(id.warp, other.warp))
-}
-
-// hash is a random number for each actor, the same in all schedules of a seed.
-func (id actorID) hash(seed uint64) uint64 {
+// hashOf is a random number for each actor, the same in all schedules of a seed.
+func hashOf(id schedule.Actor, seed uint64) uint64 {
 	d := digest(seed)
-	d.mix(uint64(id.rank), uint64(id.stream), uint64(id.launch), uint64(id.block), uint64(id.warp))
+	d.mix(uint64(id.Rank), uint64(id.Stream), uint64(id.Launch), uint64(id.Block), uint64(id.Warp))
 	return uint64(d)
 }
 
 // actor is what the scheduler chooses: the host code of a rank, a stream, or a warp.
 type actor struct {
-	id     actorID
+	id     schedule.Actor
 	number int     // in the order in which actors were made
 	host   *host   // of host code
 	stream *stream // of a stream
@@ -134,7 +89,7 @@ func (r *run) best(before func(a, b *actor) bool) *actor {
 
 // lowest is the actor with the lowest number of rank, stream, launch, block and warp that can go on, or nil.
 func (r *run) lowest() *actor {
-	return r.best(func(a, b *actor) bool { return a.id.compare(b.id) < 0 })
+	return r.best(func(a, b *actor) bool { return a.id.Compare(b.id) < 0 })
 }
 
 // begins notes before a turn of an actor whether others have made changes since its last one.

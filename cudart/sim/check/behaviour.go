@@ -92,8 +92,8 @@ func (b *behaviour) digest() (sum uint64) {
 // behave notes the words of a strong access.
 func (o *observer) behave(at exec.Place, a *exec.ObservedAccess) {
 	id := o.id
-	id.block, id.warp = at.Block, at.Warp
-	by := digest(id.hash(0))
+	id.Block, id.Warp = at.Block, at.Warp
+	by := digest(hashOf(id, 0))
 	by.mix(uint64(at.Site.Number()))
 	for lane, addr := range a.Addresses {
 		if a.Lanes>>lane&1 == 0 {
@@ -111,11 +111,11 @@ func (o *observer) behave(at exec.Place, a *exec.ObservedAccess) {
 // pageName is the same for a page in all schedules.
 func (o *observer) pageName(key pageKey, addr uint64) (name digest) {
 	if key.shared != nil {
-		name.mix(o.id.hash(1), uint64(key.shared.Name.(sharedMemory).block), key.number)
+		name.mix(hashOf(o.id, 1), uint64(key.shared.Name.(sharedMemory).block), key.number)
 	} else if r := o.run.memory.find(addr); r != nil {
 		name.mix(1, uint64(r.rank), uint64(r.ofRank), key.number-r.base/(4*wordsOfPage))
 	} else {
-		name.mix(o.id.hash(2), key.number)
+		name.mix(hashOf(o.id, 2), key.number)
 	}
 	return name
 }

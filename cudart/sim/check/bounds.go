@@ -3,12 +3,13 @@ package check
 import (
 	"fmt"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
 
 // OutOfBounds is an access to bytes that belong to no buffer.
-const OutOfBounds Kind = "out-of-bounds"
+const OutOfBounds = finding.OutOfBounds
 
 // The causes of OutOfBounds.
 const (

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"strings"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
 
 // Deadlock: nothing can go on, or nothing but time-outs. It is looked for while all that runs polls, before simulated
 // time advances: a kernel whose waits have a deadline never gets there.
-const Deadlock Kind = "deadlock"
+const Deadlock = finding.Deadlock
 
 // The causes of a deadlock.
 const (
@@ -25,28 +26,6 @@ const (
 // patience is how often each loop must have read the same values, so that loops which count their polls end by
 // themselves.
 const patience = 256
-
-// Wait is who cannot go on in a deadlock: lanes of a warp, or the host code of a rank.
-type Wait struct {
-	Access
-	For string // the word, barrier or event that it waits for, such as "rank 0's signal pad at +0x40"
-	// Value is what the word holds, and Test how the code compares it, such as "value - 6 > -1"; "" if that cannot be
-	// told.
-	Value, Test string
-	// Writers have written the word before, in this launch or an earlier one.
-	Writers []Access
-	// On are the waits, by index, whose end it waits for. It is empty where nobody who still runs can end it.
-	On []int
-
-	launch *watchedGrid // nil for hosts
-	state  exec.WaitState
-	lanes  uint32
-	site   exec.Site
-	count  int // barrier
-	addr   uint64
-	shared bool
-	wanted int
-}
 
 // isStuck reports whether all that runs polls, or waits for what polls, and whether what is polled has not changed
 // since each loop was last executed as a whole.
@@ -91,7 +70,15 @@ func (r *run) deadlock() error {
 
 // sideOf is an instruction of a kernel for people.
 func sideOf(by *doer, site exec.Site, kind race.Kind) Access {
-	in, actor := site.Instruction(), by.Actor
+	actor := by.Actor
 	actor.Launch = by.grid.launch
-	return Access{Actor: actor, Kind: kind, Text: site.Text(), Module: in.Module, Line: in.Line, Source: in.Source}
+	return sideAt(actor, site, kind)
+}
+
+// sideAt is what an actor does at an instruction.
+func sideAt(actor Actor, site exec.Site, kind race.Kind) Access {
+	in := site.Instruction()
+	a := Access{Actor: actor, Kind: kind, Text: site.Text(), Module: in.Module, Line: in.Line}
+	a.Source, a.InlinedAt, _ = strings.Cut(in.Source, exec.InlinedAt)
+	return a
 }

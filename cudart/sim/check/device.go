@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // device is the device of a rank. Its owner is the host code of that rank.
@@ -18,12 +19,6 @@ type device struct {
 // failure is a *cudart.Error with a formatted detail.
 func failure(op string, code cudart.Result, format string, args ...any) error {
 	return &cudart.Error{Op: op, Code: code, Detail: fmt.Sprintf(format, args...)}
-}
-
-// refuse reports a call that is not modeled.
-func (d *device) refuse(what string) error {
-	d.run.isIncomplete("%s: not modeled", what)
-	return failure(what, cudart.ErrNotSupported, "the race checker does not model it")
 }
 
 func (d *device) Info() cudart.Info { return d.info }
@@ -45,7 +40,7 @@ func (d *device) Free(ptr cudart.DevicePtr) error {
 		return nil
 	}
 	r := d.run.memory.find(uint64(ptr))
-	if r == nil || r.base != uint64(ptr) || r.host {
+	if r == nil || r.base != uint64(ptr) || r.host || r.malloc != "" {
 		return failure("freeing device memory", cudart.ErrInvalidValue, "no allocation starts at %#x; it may have been freed",
 			uint64(ptr))
 	}
@@ -56,7 +51,7 @@ func (d *device) free(r *region) error {
 	if err := d.drain(); err != nil {
 		return err
 	}
-	d.run.end(r, d.rank.host, freeing)
+	d.run.end(r, d.rank.host.thread, freeing, freeing)
 	return nil
 }
 
@@ -114,7 +109,7 @@ func (d *device) newStream() *stream {
 	s.thread = d.run.detector.NewThread(name, hostPlace(d.rank.Number), nil)
 	d.streams = append(d.streams, s)
 	d.run.streams = append(d.run.streams, s)
-	d.run.addActor(&actor{id: actorID{rank: d.rank.Number, stream: s.number + 1}, stream: s})
+	d.run.addActor(&actor{id: schedule.Actor{Rank: d.rank.Number, Stream: s.number + 1}, stream: s})
 	return s
 }
 

@@ -20,10 +20,10 @@ func (c *Checker) diagnoseAll(e Exploration, all *Explored, task func(*Rank) err
 	known, runs := map[string][]*Finding{}, 0
 	for i := range all.Findings {
 		f := &all.Findings[i]
-		if !f.isUnordered() {
+		if !isUnordered(&f.Finding) {
 			continue
 		}
-		if known[f.sitesKey()] == nil && runs < mostDiagnoses {
+		if known[sitesKey(&f.Finding)] == nil && runs < mostDiagnoses {
 			runs++
 			diagnosing, err := New(cfg)
 			if err != nil {
@@ -31,10 +31,10 @@ func (c *Checker) diagnoseAll(e Exploration, all *Explored, task func(*Rank) err
 			}
 			r, _ := diagnosing.run(&replay{turns: f.Schedule.Turns}, task)
 			for _, d := range r.diagnosed() {
-				known[d.sitesKey()] = append(known[d.sitesKey()], &d)
+				known[sitesKey(&d)] = append(known[sitesKey(&d)], &d)
 			}
 		}
-		if d := f.best(known[f.sitesKey()]); d != nil {
+		if d := bestOf(&f.Finding, known[sitesKey(&f.Finding)]); d != nil {
 			f.Sides, f.Where, f.Bytes, f.Flag, f.Advice = d.Sides, d.Where, d.Bytes, d.Flag, d.Advice
 		}
 	}
@@ -45,19 +45,19 @@ func (c *Checker) Diagnose(e *Explored, task func(*Rank) error) {
 	c.diagnoseAll(Exploration{Diagnose: true}, e, task)
 }
 
-func (f *Finding) isUnordered() bool {
+func isUnordered(f *Finding) bool {
 	return f.Kind == Race && f.Cause == race.NoOrder.String() && f.Flag == nil && f.Advice == ""
 }
 
 // sitesKey is the same for races at the same instructions, whatever their causes.
-func (f *Finding) sitesKey() string {
+func sitesKey(f *Finding) string {
 	bare := Finding{Kind: f.Kind, Sides: f.Sides}
 	return bare.Key()
 }
 
-// best is the diagnosis that explains a race best, of those at the same instructions in either order: one by a flag in
-// the same order, or else a buffer that is overwritten too soon.
-func (f *Finding) best(all []*Finding) *Finding {
+// bestOf is the diagnosis that explains a race best, of those at the same instructions in either order: one by a flag
+// in the same order, or else a buffer that is overwritten too soon.
+func bestOf(f *Finding, all []*Finding) *Finding {
 	var best *Finding
 	rank := func(d *Finding) int {
 		same := d.Sides[0].Line == f.Sides[0].Line && d.Sides[0].Kind == f.Sides[0].Kind
@@ -105,11 +105,11 @@ func (r *run) diagnosed() []Finding {
 			out.Flag = &[2]Access{release, acquire}
 			out.Advice = stronger(release, acquire, d)
 		case race.BarrierBefore:
-			out.Advice = fmt.Sprintf("bar.sync is missing between %s (%s) and the flag's write at %s", early.line(),
-				early.noun(), release.line())
+			out.Advice = fmt.Sprintf("bar.sync is missing between %s (%s) and the flag's write at %s", lineOf(early),
+				nounOf(early), lineOf(release))
 		case race.BarrierBehind:
-			out.Advice = fmt.Sprintf("bar.sync is missing between the flag's read at %s and %s (%s)", acquire.line(),
-				out.Sides[1].line(), out.Sides[1].noun())
+			out.Advice = fmt.Sprintf("bar.sync is missing between the flag's read at %s and %s (%s)", lineOf(acquire),
+				lineOf(out.Sides[1]), nounOf(out.Sides[1]))
 		default:
 			out.Advice = r.missingMeeting(&out)
 		}
@@ -169,24 +169,24 @@ func (r *run) missingMeeting(f *Finding) string {
 	switch {
 	case sameCall:
 		return ""
-	case second.writes():
+	case second.Writes():
 		return fmt.Sprintf("%s behind the %s by rank %d: rank %d's next work overwrites", noMeeting,
-			first.noun(), first.Rank, second.Rank)
+			nounOf(first), first.Rank, second.Rank)
 	}
-	return fmt.Sprintf("%s between the %s by rank %d and the %s by rank %d", noMeeting, first.noun(),
-		first.Rank, second.noun(), second.Rank)
+	return fmt.Sprintf("%s between the %s by rank %d and the %s by rank %d", noMeeting, nounOf(first),
+		first.Rank, nounOf(second), second.Rank)
 }
 
-// line is where an access is in the PTX; the command of a stream has no line.
-func (a Access) line() string {
+// lineOf is where an access is in the PTX; the command of a stream has no line.
+func lineOf(a Access) string {
 	if a.Module == "" {
 		return "the " + a.Text
 	}
 	return fmt.Sprintf("PTX line %d", a.Line)
 }
 
-// noun is what an access does, as a noun.
-func (a Access) noun() string {
+// nounOf is what an access does, as a noun.
+func nounOf(a Access) string {
 	return [...]string{
 		race.Read: "read", race.Write: "write", race.Update: "atomic operation", race.Fence: "fence",
 	}[a.Kind]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
@@ -14,7 +15,7 @@ import (
 // barrier instructions where PTX demands the same (bar, and barrier with .aligned).
 //
 // Threads that have exited do not count, as on GPUs since Volta, unless the instruction gives a number of threads.
-const BarrierDivergence Kind = "barrier-divergence"
+const BarrierDivergence = finding.BarrierDivergence
 
 // The causes of a divergence.
 const (
@@ -45,7 +46,7 @@ func (g *waitGraph) divergence(f *Finding) bool {
 	}
 	for _, w := range g.waits {
 		if b := (block{w.launch, w.Block}); w.launch != nil && !polls[b] {
-			g.diverged(f, func(o *Wait) bool { return block{o.launch, o.Block} == b })
+			g.diverged(f, func(o *wait) bool { return block{o.launch, o.Block} == b })
 			return true
 		}
 	}
@@ -53,7 +54,7 @@ func (g *waitGraph) divergence(f *Finding) bool {
 }
 
 // diverged describes a block of which all warps wait at barriers or for lanes.
-func (g *waitGraph) diverged(f *Finding, of func(*Wait) bool) {
+func (g *waitGraph) diverged(f *Finding, of func(*wait) bool) {
 	f.Kind, f.Where, f.Waits = BarrierDivergence, "", nil
 	barriers, lanes := map[int]bool{}, false
 	var sites []exec.Site
@@ -74,7 +75,7 @@ func (g *waitGraph) diverged(f *Finding, of func(*Wait) bool) {
 			f.Sides = append(f.Sides, w.Access)
 		}
 		w.On = nil // nobody can end these
-		f.Waits = append(f.Waits, w)
+		f.Waits = append(f.Waits, w.Wait)
 	}
 	switch {
 	case lanes:
@@ -104,7 +105,7 @@ func (r *run) barrierFault(l *watchedGrid, err error) {
 // faultOfLanes describes the lanes of one warp that wait for one another at different instructions.
 func (g *waitGraph) faultOfLanes(fault *exec.Fault, f *Finding) bool {
 	warp := fault.Thread / 32
-	of := func(o *Wait) bool { return o.Block == fault.Block && o.Warp == warp }
+	of := func(o *wait) bool { return o.Block == fault.Block && o.Warp == warp }
 	for i := range g.waits {
 		if of(&g.waits[i]) && g.waits[i].state != exec.ForLanes {
 			return false

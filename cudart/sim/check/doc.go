@@ -1,41 +1,48 @@
 // Package check runs the kernels of several ranks in one process, under a schedule that a seed decides, and reports
 // data races between GPUs with both lines. No GPU and no second process take part.
 //
-// The files:
+// The packages below it know nothing of a run: race judges the order of accesses, finding has what was found and how it
+// reads, schedule has schedules as values, and partialorder chooses those that differ. The files here:
 //
-//	checker, rank      the entry: a task for each rank, run once for each seed
-//	keep               what runs keep for one another
-//	explore*, shrink   many schedules of one task, and what they found together
-//	behaviour          what tells schedules apart
-//	strategy*          ways to choose a schedule: random, PCT, late, bounded preemption, and one that is replayed
-//	exhaustive*        all schedules of a small task
-//	schedulefile       a schedule that can run again, and decisions, of which it is made
-//	schedule, host     who runs next; the host code of a rank is a coroutine
-//	actor, kernel      what is chosen: hosts, streams, and the warps of kernels
-//	device, module     cudart.Device on one address space for all ranks
-//	programs           compiled kernels, which checkers share
-//	stream, command    queues of work: copies and fills
-//	event, value       marks of streams; WriteValue and WaitValue
-//	capture, graph     recorded work, and its replays
+//	checker, rank, keep    the entry: a task for each rank, run once for each seed
+//	explore*, shrink       many schedules of one task, what they found together, and shorter schedules for that
+//	behaviour              what tells schedules apart
+//	report, findings       what was found
+//
+// Who runs next:
+//
+//	schedule, host         turns; the host code of a rank is a coroutine
+//	actor, kernel          what is chosen: hosts, streams, and the warps of kernels
+//	strategy*              ways to choose: random, PCT, late, bounded preemption, and a schedule that is replayed
+//	exhaustive             all schedules of a small task
+//	decisions              what was chosen
+//
+// The machine:
+//
+//	device, module         cudart.Device on one address space for all ranks
+//	programs               compiled kernels, which checkers share
+//	memory, heap, multicast  allocations, those by malloc in kernels too, names for people, and addresses that stand for the memory of all ranks
+//	stream, command        queues of work: copies and fills
+//	event, value           marks of streams; WriteValue and WaitValue
+//	capture, graph         recorded work, and its replays
 //	launch, grids, blocks, kernels  kernels, and those that run at once by programmatic dependent launch
-//	occupancy          how many blocks of a grid are resident
-//	tensormap, multicast  maps for tensor copies, and addresses that stand for the memory of all ranks
-//	retired            places of warps that have ended, in the clocks
-//	observer*, prior   what the warps of a grid do, told to package race
-//	memory, bounds     allocations, names for people, and accesses that belong to no buffer
-//	life, faults       accesses before the begin or after the end of memory, and misaligned ones
-//	uninitialized      reads of what nobody wrote
-//	notes              findings about single accesses
-//	deadlock, poll     when nothing can go on
+//	occupancy              how many blocks of a grid are resident
+//	tensormap              maps for tensor copies
+//
+// What kernels do:
+//
+//	observer*, prior       what the warps of a grid do, told to package race
+//	retired                places of warps that have ended, in the clocks
+//	doer                   warps and launches, as the analyses name them
+//	advise*, diagnose      what would order two accesses
+//	model, torn            what PTX promises and what GPUs do; vectors that may be torn
+//	bounds, faults, notes  accesses that belong to no buffer, and misaligned ones
+//	life, uninitialized    accesses before the begin or after the end of memory, and reads of what nobody wrote
+//	deadlock, poll         when nothing can go on
 //	waitgraph*, mbarrier_wait  who waits for whom then, and why
-//	divergence         barriers that are never complete
-//	signal*            words by which threads signal: stale flags and lost signals
-//	doer               warps and launches, as these analyses name them
-//	result             results that depend on the schedule
-//	model, torn        what PTX promises and what GPUs do; vectors that may be torn
-//	diagnose           what would order two accesses
-//	group              findings that one mistake explains
-//	report*, text*, notes     what was found, and how it reads
+//	divergence             barriers that are never complete
+//	signal*                words by which threads signal: stale flags and lost signals
+//	result                 results that depend on the schedule
 //
 // # Model
 //
@@ -83,9 +90,7 @@
 // # Limits
 //
 // An instruction that is not modeled is executed and listed in [Report.Incomplete]: those on tensor maps in memory, and
-// discard. Calls that are not modeled fail with cudart.ErrNotSupported and are listed as well: kernels that call
-// malloc, because the heap of package exec tells no observer when memory there begins and ends. A run that needs more
-// steps than its budget, or of which a task fails, is incomplete, too.
+// discard. A run that needs more steps than its budget, or of which a task fails, is incomplete, too.
 //
 // These are not noticed:
 //
@@ -99,6 +104,7 @@
 //     vectors
 //   - the reading of a tensor map by the copies that name it
 //   - the scopes of mbarrier instructions
+//   - memory by malloc in kernels that is never freed, and which lane of a warp frees it
 //   - what the limits of package race leave out
 //   - whether a schedule could be worse: unless the strategy is Exhaustive, schedules are sampled, and a clean report
 //     is no proof

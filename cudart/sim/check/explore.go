@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // Exploration says which schedules [Explore] runs.
@@ -17,6 +19,9 @@ type Exploration struct {
 	// Schedules is the most schedules that are run; 0 is 64.
 	Schedules int
 	Seed      uint64
+	// Weak has the strategy Exhaustive run the schedules, too, that differ in the order of weak accesses, or of arrivals
+	// at barriers. Then all results are seen that memory in order can have, and not all races alone.
+	Weak bool
 	// Deadline is when no further schedule begins; the zero time is never.
 	Deadline time.Time
 	// Workers is how many schedules run at the same time; 0 is as many as Go has processors. What is reported does not
@@ -34,6 +39,8 @@ type Exploration struct {
 	Diagnose bool
 	// Progress, where it is not nil, is called after each schedule, in their order, by one goroutine at a time.
 	Progress func(Coverage)
+	// Each, where it is not nil, is called with what each schedule has shown, in their order, before Progress.
+	Each func(*Report, error)
 }
 
 // Explored is what the schedules of an exploration have found, together.
@@ -43,7 +50,7 @@ type Explored struct {
 	Incomplete []string
 	// Err is the error of the first schedule whose task failed, and Failed that schedule.
 	Err    error
-	Failed *Schedule
+	Failed *schedule.Schedule
 	Coverage
 	// Steps, WarpInstructions and Blocks are the sums over all schedules.
 	Steps, WarpInstructions uint64
@@ -53,20 +60,6 @@ type Explored struct {
 
 // Clean reports whether all schedules have checked everything, and found nothing.
 func (e *Explored) Clean() bool { return len(e.Findings)+len(e.Incomplete) == 0 && e.Err == nil }
-
-// Found is a finding of some schedules.
-type Found struct {
-	Finding
-	Schedules int       // that show it
-	Schedule  *Schedule // the first that shows it
-	Number    int       // of that schedule in its exploration, from 1 on
-	// Shrunk is how many decisions Schedule had before it was shrunk; 0 if it was not.
-	Shrunk int
-	// Because is the key of another finding of the same schedule that may be why this one is there, or "". Alone is how
-	// many schedules show this one and nothing that explains it.
-	Because string
-	Alone   int
-}
 
 // Coverage is how much of what can happen an exploration has seen.
 type Coverage struct {
@@ -177,15 +170,15 @@ func (c *Checker) explored(e Exploration, number, length int, task func(*Rank) e
 }
 
 // seedOf is the seed of a schedule of an exploration.
-func seedOf(seed uint64, schedule int) uint64 {
+func seedOf(seed uint64, number int) uint64 {
 	d := digest(seed)
-	d.mix(uint64(schedule))
+	d.mix(uint64(number))
 	return uint64(d)
 }
 
 // exhaust runs all schedules, one after the other. Some end early, because they show nothing new.
 func (c *Checker) exhaust(e Exploration, all *merge, task func(*Rank) error) {
-	s := newExhaustive()
+	s := &exhaustive{weak: e.Weak}
 	for all.Schedules < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)) {
 		s.begin()
 		r, err := c.run(s, task)
@@ -197,16 +190,16 @@ func (c *Checker) exhaust(e Exploration, all *merge, task func(*Rank) error) {
 		if len(report.Findings) > 0 || err != nil {
 			report.Schedule = r.recorded(Exhaustive, e.Seed)
 		}
-		if s.finishes && err == nil && r.idle.rounds == 0 && s.depth < len(s.nodes) {
-			s.open = "a load was taken for a poll"
+		if s.stuck && err == nil && r.idle.rounds == 0 {
+			s.search.Open = "a load was taken for a poll"
 		}
 		if redundant {
 			all.addFindings(report)
 		} else {
 			all.add(result{report: report, err: err})
 		}
-		if !s.next() {
-			all.Complete = s.open == ""
+		if !s.search.Next() {
+			all.Complete = s.search.Open == ""
 			return
 		}
 	}

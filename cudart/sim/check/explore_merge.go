@@ -1,8 +1,10 @@
 package check
 
 import (
-	"fmt"
 	"slices"
+
+	"gpurun/cudart/sim/check/finding"
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // merge joins the reports of schedules, in the order of their numbers.
@@ -17,12 +19,13 @@ type merge struct {
 	lastOrder  int // the number of the last schedule that has shown a new one
 	results    comparison
 	progress   func(Coverage)
+	each       func(*Report, error)
 }
 
 func newMerge(e Exploration) *merge {
 	m := &merge{
 		known: map[string]int{}, behaviours: map[uint64]bool{}, pairs: map[sitePair]bool{}, orders: map[uint64]bool{},
-		progress: e.Progress,
+		progress: e.Progress, each: e.Each,
 	}
 	m.Planned = e.Schedules
 	return m
@@ -60,6 +63,9 @@ func (m *merge) add(r result) {
 	}
 	m.addPairs(r.report.pairs)
 	m.addOrders(r.report.orders)
+	if m.each != nil {
+		m.each(r.report, r.err)
+	}
 	if m.progress != nil {
 		m.progress(m.Coverage)
 	}
@@ -67,7 +73,7 @@ func (m *merge) add(r result) {
 
 func (m *merge) addFindings(r *Report) {
 	for _, f := range r.Findings {
-		m.find(f, because(&f, r.Findings), r.Schedule)
+		m.find(f, finding.Because(&f, r.Findings), r.Schedule)
 	}
 }
 
@@ -83,7 +89,7 @@ func (m *merge) isSettled(schedules int) bool {
 }
 
 // find adds a finding, or counts it if an earlier schedule had it. Another one of the schedule may be why it is there.
-func (m *merge) find(f Finding, why string, by *Schedule) {
+func (m *merge) find(f Finding, why string, by *schedule.Schedule) {
 	key := f.Key()
 	at, ok := m.known[key]
 	if !ok {
@@ -105,14 +111,4 @@ func (m *merge) find(f Finding, why string, by *Schedule) {
 	if why == "" {
 		known.Alone++
 	}
-}
-
-// Key is the same for findings of one kind and cause at the same instructions, in whichever order they were performed.
-func (f *Finding) Key() string {
-	var sides []string
-	for _, s := range f.Sides {
-		sides = append(sides, fmt.Sprintf("%s:%d %s %d", s.Module, s.Line, s.Text, s.Kind))
-	}
-	slices.Sort(sides)
-	return fmt.Sprintf("%s %s %q", f.Kind, f.Cause, sides)
 }

@@ -37,7 +37,7 @@ func (r *run) order(p race.Pair, pair sitePair) uint64 {
 	io.WriteString(h, pair.first)
 	io.WriteString(h, pair.second)
 	d := digest(h.Sum64())
-	d.mix(r.owners[p.First].hash(1), r.owners[p.Second].hash(2))
+	d.mix(hashOf(r.owners[p.First], 1), hashOf(r.owners[p.Second], 2))
 	return uint64(d)
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // What an exploration reports does not depend on how many schedules run at the same time.
@@ -58,7 +59,7 @@ func TestShrinkingKeepsTheFinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ParseSchedule([]byte(asJSON(t, f.Schedule)))
+	s, err := schedule.Parse([]byte(asJSON(t, f.Schedule)))
 	if err != nil {
 		t.Fatal(err)
 	}

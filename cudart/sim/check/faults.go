@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
 
 // Misaligned is an access to an address that is no multiple of its size.
-const Misaligned Kind = "misaligned"
+const Misaligned = finding.Misaligned
 
 const beyondShared = "beyond the end of shared memory"
 

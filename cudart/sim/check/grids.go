@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/cudart/sim/exec"
 )
 
@@ -45,7 +46,7 @@ func (g *grids) start(c command) error {
 	run.launches++
 	o := newObserver(s, c.launch, run.launches, before)
 	cfg := c.launch.config()
-	cfg.Observer = o.observed()
+	cfg.Observer, cfg.Heap = o.observed(), &kernelHeap{o}
 	if prior != nil {
 		o.prior = prior.observer
 		run.priors[o.launch] = prior.observer.launch
@@ -59,7 +60,7 @@ func (g *grids) start(c command) error {
 	run.kernels = useKernel(run.kernels, c.launch.kernel.module.name, o.kernel, 1)
 	t := &kernelTask{
 		run: run, grid: grid, observer: o, waiting: map[int][]*actor{},
-		id: actorID{rank: s.device.rank.Number, stream: s.number + 1, launch: s.launches},
+		id: schedule.Actor{Rank: s.device.rank.Number, Stream: s.number + 1, Launch: s.launches},
 	}
 	o.id = t.id
 	o.watched = run.watchGrid(o.rank, run.launches, o.kernel, c.launch.shape.Grid(), grid)

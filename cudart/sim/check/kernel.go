@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/cudart/sim/exec"
 )
 
 // kernelTask is a kernel that runs. Its warps are actors of their own.
 type kernelTask struct {
 	run      *run
-	id       actorID // with neither block nor warp
+	id       schedule.Actor // with neither block nor warp
 	grid     *exec.Grid
 	observer *observer
 	awake    []*actor         // warps that do not wait at a barrier
@@ -19,10 +20,8 @@ type kernelTask struct {
 	err      error
 }
 
-const (
-	forever  = 1 << 20 // the most instructions of a turn that is to end by itself
-	longTurn = 1 << 12 // instructions that count as a step, so that a loop without an access soon ends with the budget
-)
+// longTurn are the instructions that count as a step, so that a loop without an access soon ends with the budget.
+const longTurn = 1 << 12
 
 // finish ends a kernel whose warps have ended.
 func (t *kernelTask) finish() error {
@@ -41,7 +40,7 @@ func (t *kernelTask) finish() error {
 func (t *kernelTask) admit() {
 	for _, w := range t.grid.TakeWarps() {
 		id := t.id
-		id.block, id.warp = w.Block(), w.Index()
+		id.Block, id.Warp = w.Block(), w.Index()
 		t.wake(t.run.addActor(&actor{id: id, task: t, warp: w}))
 	}
 }
@@ -70,7 +69,7 @@ func (t *kernelTask) turn(a *actor, next choice) (most int) {
 	a.state = state
 	switch state {
 	case exec.WarpWaits:
-		t.waiting[a.id.block] = append(t.waiting[a.id.block], a)
+		t.waiting[a.id.Block] = append(t.waiting[a.id.Block], a)
 	case exec.WarpExited:
 		t.run.changed()
 		delete(t.run.byID, a.id)

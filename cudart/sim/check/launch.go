@@ -59,6 +59,7 @@ func (l *launch) config() exec.Config {
 		SharedBytes: l.shape.SharedBytes, Cooperative: l.shape.Cooperative, Params: l.params,
 		SMs: l.device.info.SMs, Resident: l.resident(), Memory: &run.memory, Clock: run,
 		TensorCores: tensorcore.Of(l.device.info.Major), Observer: &observer{},
+		Heap: &kernelHeap{}, EachAccess: run.explores != nil && run.explores.weak,
 	}
 	if image := l.kernel.module.image; image != nil {
 		cfg.Image = image.base

@@ -3,12 +3,13 @@ package check
 import (
 	"fmt"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
 
 // Freed is an access to memory before its life has begun or after it has ended, or one that nothing orders with that.
-const Freed Kind = "freed"
+const Freed = finding.Freed
 
 // lifeEvent is the begin or the end of a memory's life. It is the site of an operation that writes to all of it, so
 // that what nothing orders with it is found like a race, whatever happened first in a schedule.
@@ -18,6 +19,7 @@ const (
 	blockBegins lifeEvent = iota
 	blockEnds
 	freeing
+	kernelFrees
 	rankEnds
 )
 
@@ -34,6 +36,10 @@ var lifeEvents = [...]struct{ text, cause, advice string }{
 		"free", "memory is freed while it may be in use",
 		"let the rank that accesses the memory synchronize, and the ranks meet, before it is freed",
 	},
+	kernelFrees: {
+		"free", "memory is freed while it may be in use",
+		"let the threads that access the memory come to a barrier, or release and acquire, before one of them frees it",
+	},
 	rankEnds: {
 		"end of the rank", "a peer's memory after its end",
 		"let the rank that accesses the memory synchronize, and the ranks meet, before one of them ends",
@@ -42,10 +48,10 @@ var lifeEvents = [...]struct{ text, cause, advice string }{
 
 func (e lifeEvent) String() string { return lifeEvents[e].text }
 
-// end ends an allocation, by what the host code of a rank does.
-func (r *run) end(in *region, by *host, how lifeEvent) {
-	op := &race.Operation{Kind: race.Write, Bytes: 1, Site: how}
-	r.detector.EndMemory(by.thread, &r.memory.shadow, in.base, in.base+uint64(in.size+255)/256*256, op)
+// end ends an allocation, by what a thread does: site is the event, or the instruction of a kernel that frees.
+func (r *run) end(in *region, by *race.Thread, how lifeEvent, site any) {
+	op := &race.Operation{Kind: race.Write, Bytes: 1, Site: site}
+	r.detector.EndMemory(by, &r.memory.shadow, in.base, in.base+uint64(in.size+255)/256*256, op)
 	r.memory.free(in, how)
 }
 
@@ -53,7 +59,7 @@ func (r *run) end(in *region, by *host, how lifeEvent) {
 func (r *run) endRank(rank *Rank) {
 	for _, in := range r.memory.regions {
 		if in.rank == rank.Number && !in.freed {
-			r.end(in, rank.host, rankEnds)
+			r.end(in, rank.host.thread, rankEnds, rankEnds)
 		}
 	}
 }
@@ -70,12 +76,21 @@ func (r *run) where(memory any, addr uint64) string {
 	return r.memory.describe(addr)
 }
 
+// lifeEventOf is the event that the site of an operation is, if it is one.
+func lifeEventOf(site any) (lifeEvent, bool) {
+	if _, ok := site.(freeingSite); ok {
+		return kernelFrees, true
+	}
+	event, ok := site.(lifeEvent)
+	return event, ok
+}
+
 // lifeFinding describes an access that nothing orders with the begin or the end of the memory.
 func (r *run) lifeFinding(f *race.Finding, first, second Access) (Finding, bool) {
-	event, ok := f.First.Op.Site.(lifeEvent)
+	event, ok := lifeEventOf(f.First.Op.Site)
 	bytes := f.Second.Op.Bytes
 	if !ok {
-		event, ok = f.Second.Op.Site.(lifeEvent)
+		event, ok = lifeEventOf(f.Second.Op.Site)
 		bytes = f.First.Op.Bytes
 	}
 	out := Finding{Kind: Freed, Sides: []Access{first, second}, Bytes: bytes, Count: f.Count}

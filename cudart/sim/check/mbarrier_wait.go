@@ -28,12 +28,12 @@ func (g *watchedGrid) testMbarrier(r *run, at exec.Place, b exec.ObservedBarrier
 }
 
 // isMbarrier reports whether a wait is one for the phase of an mbarrier.
-func (w *Wait) isMbarrier() bool {
+func (w *wait) isMbarrier() bool {
 	return strings.HasPrefix(w.Text, "mbarrier.") || strings.Contains(w.Text, " mbarrier.")
 }
 
 // mbarrier is a wait for a phase.
-func (g *waitGraph) mbarrier(d *doer, at Wait) Wait {
+func (g *waitGraph) mbarrier(d *doer, at wait) wait {
 	at.For = "the mbarrier in " + g.run.whereSeen(d, at.addr)
 	if word := g.run.holds(d.grid, d.Block, at.addr, mbarrierBytes); word != nil {
 		phase, arrivals, bytes := exec.MbarrierState(wordOf(word))

@@ -28,8 +28,10 @@ type region struct {
 	ofRank int
 	// written: all of it counts as written, as host memory and the variables of a module.
 	written bool
-	freed   bool
-	end     lifeEvent // what has freed it
+	// malloc says where a kernel has allocated it, such as "malloc at k.cu:12"; "" of what host code has allocated.
+	malloc string
+	freed  bool
+	end    lifeEvent // what has freed it
 	// members are the allocations that a multicast address stands for; it has no data.
 	members []*region
 }
@@ -131,7 +133,9 @@ func (m *memory) describe(addr uint64) string {
 			return fmt.Sprintf("rank %d's %s at +%#x", n.rank, n.name, addr-n.begin)
 		}
 	}
-	if r := m.ever(addr); r != nil {
+	if r := m.ever(addr); r != nil && r.malloc != "" {
+		return fmt.Sprintf("rank %d's %s, of %d bytes, at +%#x", r.rank, r.malloc, r.size, addr-r.base)
+	} else if r != nil {
 		return fmt.Sprintf("an allocation of rank %d, of %d bytes, at +%#x", r.rank, r.size, addr-r.base)
 	}
 	return fmt.Sprintf("no memory, at %#x", addr)

@@ -47,8 +47,6 @@ func (m *module) Kernel(entry string) (cudart.Kernel, error) {
 		return nil, failure("finding a kernel", cudart.ErrNotFound, "%s has no kernel %s", m.name, entry)
 	case err != nil:
 		return nil, failure("compiling kernel "+entry, cudart.ErrInvalidPTX, "%v", err)
-	case k.UsesHeap():
-		return nil, m.device.refuse("malloc in kernel " + entry)
 	}
 	run := m.device.run
 	run.kernels = useKernel(run.kernels, m.name, entry, 0)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/cudart/sim/exec"
 )
 
@@ -30,7 +31,7 @@ type observer struct {
 	sites      map[opKey]*race.Operation
 	lastOps    [64]knownOp // of sites that were looked up last, by their numbers
 	address    [32]uint64
-	id         actorID // of the launch
+	id         schedule.Actor // of the launch
 	async      asynchronous
 	watched    *watchedGrid
 	arrivals   arrivals
@@ -203,6 +204,7 @@ func (o *observer) Arrive(at exec.Place, barrier int) {
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp), uint64(barrier))
 	o.run.detector.Arrive(o.barrier(at.Block, barrier), o.warp(at.Block, at.Warp))
 	o.arrivals.arrive(o.run, o.watched.doer(at.Block, at.Warp), at, barrier)
+	o.exploreArrival(at.Block, barrier)
 }
 
 // Release implements exec.Observer.
@@ -213,7 +215,7 @@ func (o *observer) Release(block, barrier int, warps []int) {
 	}
 	o.run.detector.Release(o.barrier(block, barrier), waiting)
 	if s := o.run.explores; s != nil {
-		s.order.meet(o.ids(block, warps))
+		s.search.Meet(o.ids(block, warps))
 	}
 	o.arrivals.release(block, barrier, warps)
 }

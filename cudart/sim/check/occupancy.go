@@ -1,8 +1,10 @@
 package check
 
-// multiprocessors are what a device of a compute capability has: limits of a multiprocessor from the table "Technical
-// Specifications per Compute Capability" of the CUDA C++ Programming Guide, and the most multiprocessors of any such
-// GPU.
+// multiprocessors are what a device of a compute capability has: limits of a multiprocessor, and the most
+// multiprocessors of any such GPU.
+//
+// The limits are those of the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming
+// Guide; they were compared with arch_traits.h of NVIDIA's CCCL.
 type multiprocessors struct {
 	major, minor    int
 	count           int
@@ -10,11 +12,13 @@ type multiprocessors struct {
 	sharedBytes     int64
 }
 
+// The counts are of products. A whole chip has more: 128, 84, 144 and 144, by the white papers on A100, GA102, Ada and
+// H100. A B200 has 148, and GB200's is said to have 152 by the device properties in public benchmarks.
 var capabilities = []multiprocessors{
-	{major: 8, minor: 0, count: 108, threads: 2048, blocks: 32, sharedBytes: 164 << 10},
-	{major: 8, minor: 6, count: 84, threads: 1536, blocks: 16, sharedBytes: 100 << 10},
-	{major: 8, minor: 9, count: 142, threads: 1536, blocks: 24, sharedBytes: 100 << 10},
-	{major: 9, minor: 0, count: 132, threads: 2048, blocks: 32, sharedBytes: 228 << 10},
+	{major: 8, minor: 0, count: 108, threads: 2048, blocks: 32, sharedBytes: 164 << 10}, // A100
+	{major: 8, minor: 6, count: 84, threads: 1536, blocks: 16, sharedBytes: 100 << 10},  // A40, RTX A6000
+	{major: 8, minor: 9, count: 142, threads: 1536, blocks: 24, sharedBytes: 100 << 10}, // L40, RTX 6000 Ada
+	{major: 9, minor: 0, count: 132, threads: 2048, blocks: 32, sharedBytes: 228 << 10}, // H100 SXM5, H200
 	{major: 10, minor: 0, count: 152, threads: 2048, blocks: 32, sharedBytes: 228 << 10},
 }
 

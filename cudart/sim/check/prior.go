@@ -1,10 +1,14 @@
 package check
 
-import "fmt"
+import (
+	"fmt"
+
+	"gpurun/cudart/sim/check/finding"
+)
 
 // PriorNotWaited is the cause of a race between two kernels of a stream that programmatic dependent launch lets
 // overlap.
-const PriorNotWaited = "prior grid not waited for"
+const PriorNotWaited = finding.PriorNotWaited
 
 // explainPrior names the griddepcontrol.wait that would order two kernels of one chain.
 func (r *run) explainPrior(f *Finding) {

@@ -5,6 +5,7 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // Rank is one of the ranks of a run, for its task.
@@ -68,18 +69,18 @@ func (r *run) hold() {
 	}
 	r.detector.Release(&all, threads)
 	if r.explores != nil {
-		r.explores.order.meet(r.hostsThatMeet())
+		r.explores.search.Meet(r.hostsThatMeet())
 	}
 	m.waiting = nil
 	m.round++
 }
 
 // hostsThatMeet are the names of the hosts that wait for one another.
-func (r *run) hostsThatMeet() []actorID {
-	var all []actorID
+func (r *run) hostsThatMeet() []schedule.Actor {
+	var all []schedule.Actor
 	for _, rank := range r.ranks {
 		if slices.Contains(r.meeting.waiting, rank.host) {
-			all = append(all, actorID{rank: rank.Number})
+			all = append(all, schedule.Actor{Rank: rank.Number})
 		}
 	}
 	return all

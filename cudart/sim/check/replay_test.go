@@ -3,6 +3,8 @@ package check
 import (
 	"errors"
 	"testing"
+
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // racy is a message whose poll is relaxed, and in which all warps take part.
@@ -30,11 +32,11 @@ func TestReplayIsTheSameRun(t *testing.T) {
 			}
 			traces[first.Trace] = true
 			file := asJSON(t, first.Schedule)
-			schedule, err := ParseSchedule([]byte(file))
+			recorded, err := schedule.Parse([]byte(file))
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := c.Replay(schedule, task)
+			again, err := c.Replay(recorded, task)
 			if err != nil {
 				t.Errorf("%s, seed %d: %v", s, seed, err)
 			}

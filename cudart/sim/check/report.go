@@ -1,6 +1,8 @@
 package check
 
-import "gpurun/cudart/sim/check/race"
+import (
+	"gpurun/cudart/sim/check/schedule"
+)
 
 // Report is what a run has found.
 type Report struct {
@@ -16,7 +18,7 @@ type Report struct {
 	pairs     []sitePair
 	orders    map[uint64]bool // pairs with their launches: see run.pairs
 	// Schedule is how to run the very same again. Explore leaves it out where nothing was found.
-	Schedule *Schedule
+	Schedule *schedule.Schedule
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
 	Steps            int
 	WarpInstructions uint64
@@ -28,53 +30,6 @@ type Report struct {
 
 // Clean reports whether the run has checked everything, and found nothing.
 func (r *Report) Clean() bool { return len(r.Findings)+len(r.Incomplete) == 0 }
-
-// Kind says what is wrong.
-type Kind string
-
-// The kinds of findings.
-const (
-	Race Kind = "race" // two accesses that nothing orders, one of them a write
-)
-
-// Finding is a mistake, for people. It stands for all findings of its kind and cause at the same instructions.
-type Finding struct {
-	Kind  Kind
-	Cause string // a short phrase, which is the same for all findings of one cause
-	// Sides are the accesses or places that took part, in the order in which they were performed; of a race two.
-	Sides []Access
-	Bytes uint64 // of the memory concerned, that the last side accessed; 0 if no memory is
-	Where string // the first of the bytes, such as "rank 1's input at +0x40"
-	// Flag is the release and the acquire that would order two sides if their scopes were wider, if there are any.
-	Flag   *[2]Access
-	Advice string // what to do
-	// Waits are all that waits in a deadlock, and in a barrier that is never complete.
-	Waits []Wait
-	// Note is true for what the PTX memory model forbids and what current hardware does not show.
-	Note  bool
-	Count int // how often it was seen
-}
-
-// Access is one side of a race.
-type Access struct {
-	Actor
-	Kind   race.Kind
-	Scope  race.Scope
-	Text   string // the instruction, or the command of a stream
-	Module string // "" for commands
-	Line   int    // in the module's PTX
-	Source string // the line of the source that the PTX was made of, or ""
-}
-
-// Actor is who performed an access: a warp of a kernel, or a command.
-type Actor struct {
-	Rank   int
-	Kernel string // "" for commands
-	Launch int    // of the kernel, from 1 on, among all of the run
-	// Cluster is the block's cluster in its grid. Without clusters a block is one.
-	Cluster, Block, Warp int
-	Command              string // such as "stream 0"
-}
 
 func (r *run) report() *Report {
 	report := &Report{

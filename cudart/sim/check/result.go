@@ -6,10 +6,12 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+
+	"gpurun/cudart/sim/check/finding"
 )
 
 // ScheduleDependent: the schedules of a task have different results, though none of them has a race.
-const ScheduleDependent Kind = "schedule-dependent"
+const ScheduleDependent = finding.ScheduleDependent
 
 // Result is what a rank has computed in a run, by its digest.
 type Result struct {

@@ -7,6 +7,7 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/cudart/sim/exec"
 )
 
@@ -21,9 +22,9 @@ type run struct {
 	shared   []cudart.DevicePtr // of Rank.Share
 
 	strategy  strategy
-	explores  *exhaustive // the strategy, if it is that one
-	ids       []actorID   // of all actors, by number
-	byID      map[actorID]*actor
+	explores  *exhaustive      // the strategy, if it is that one
+	ids       []schedule.Actor // of all actors, by number
+	byID      map[schedule.Actor]*actor
 	slow      []*actor      // hosts and streams
 	tasks     []*kernelTask // that run
 	decisions []decision
@@ -40,7 +41,7 @@ type run struct {
 	priors       map[int]int  // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
 	behaviour    behaviour
-	owners       map[*race.Operation]actorID // the launches of operations of kernels
+	owners       map[*race.Operation]schedule.Actor // the launches of operations of kernels
 	instructions uint64
 	blocks       Blocks // of grids that have ended
 	kernels      []KernelUse
@@ -65,7 +66,8 @@ const (
 func newRun(c *Checker, s strategy) *run {
 	r := &run{
 		checker: c, strategy: s, detector: race.New(), memory: newMemory(), shared: make([]cudart.DevicePtr, c.cfg.Ranks),
-		byID: map[actorID]*actor{}, owners: map[*race.Operation]actorID{}, priors: map[int]int{}, waitedPrior: map[int]bool{},
+		byID: map[schedule.Actor]*actor{}, owners: map[*race.Operation]schedule.Actor{}, priors: map[int]int{},
+		waitedPrior: map[int]bool{},
 	}
 	if c.cfg.diagnoses {
 		r.detector.Diagnose()
@@ -78,7 +80,7 @@ func newRun(c *Checker, s strategy) *run {
 		rank.host.thread = r.detector.NewThread(Actor{Rank: n, Command: "host code"}, hostPlace(n), nil)
 		rank.Device = &device{run: r, rank: rank, info: c.info(n)}
 		r.ranks = append(r.ranks, rank)
-		r.addActor(&actor{id: actorID{rank: n}, host: rank.host})
+		r.addActor(&actor{id: schedule.Actor{Rank: n}, host: rank.host})
 	}
 	return r
 }
@@ -156,7 +158,7 @@ func (r *run) changed() {
 func (r *run) stepHost(a *actor) {
 	a.host.step()
 	if a.host.ended && r.checker.cfg.Processes {
-		r.endRank(r.ranks[a.id.rank])
+		r.endRank(r.ranks[a.id.Rank])
 	}
 }
 

@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
@@ -12,7 +13,7 @@ import (
 //
 // Who reads a word resets it as well, so a write by a block that reads the word is no signal. A later write by the same
 // block of the same rank, such as its next epoch, takes the place of the earlier one.
-const LostSignal Kind = "lost-signal"
+const LostSignal = finding.LostSignal
 
 const causeLost = "a signal was overwritten before anybody had read it"
 

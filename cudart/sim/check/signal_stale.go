@@ -1,5 +1,7 @@
 package check
 
+import "gpurun/cudart/sim/check/finding"
+
 // StaleFlag: a wait was fulfilled by a write of an earlier launch than the one that its writer makes now.
 //
 // A flag that is set once, and a counter of which a reader may be some steps ahead, are read by several launches as
@@ -10,7 +12,7 @@ package check
 //     whose write has fulfilled the wait in the first
 //   - the instruction that has fulfilled it in the first writes the word again, in the launch with the number of the
 //     second
-const StaleFlag Kind = "stale-flag"
+const StaleFlag = finding.StaleFlag
 
 // stalePass is a wait that a write of an earlier launch has fulfilled, if the writer writes again.
 type stalePass struct {

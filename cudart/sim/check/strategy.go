@@ -3,6 +3,8 @@ package check
 import (
 	"fmt"
 	"slices"
+
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // Strategy is a way to choose schedules.
@@ -71,4 +73,4 @@ type choice struct {
 }
 
 // untilItWaits is a turn without a limit.
-func untilItWaits(a *actor) choice { return choice{actor: a, most: forever, accesses: -1} }
+func untilItWaits(a *actor) choice { return choice{actor: a, most: schedule.Forever, accesses: -1} }

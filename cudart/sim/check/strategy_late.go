@@ -16,11 +16,11 @@ func newLate(seed uint64, ranks int) *late {
 	one := choose.IntN(2) == 0 // rank alone
 	switch choose.IntN(3) {
 	case 0:
-		s.isLate = func(a *actor) bool { return a.id.rank == rank }
+		s.isLate = func(a *actor) bool { return a.id.Rank == rank }
 	case 1:
-		s.isLate = func(a *actor) bool { return a.task != nil && a.id.block == block && (!one || a.id.rank == rank) }
+		s.isLate = func(a *actor) bool { return a.task != nil && a.id.Block == block && (!one || a.id.Rank == rank) }
 	default:
-		s.isLate = func(a *actor) bool { return a.task != nil && a.id.warp == warp && (!one || a.id.rank == rank) }
+		s.isLate = func(a *actor) bool { return a.task != nil && a.id.Warp == warp && (!one || a.id.Rank == rank) }
 	}
 	return s
 }

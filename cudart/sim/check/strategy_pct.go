@@ -1,6 +1,10 @@
 package check
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+
+	"gpurun/cudart/sim/check/schedule"
+)
 
 // pct gives each actor a random priority, and lets the one of highest priority run that can go on. At a few random
 // places the one that runs gets the lowest priority: Burckhardt, Kothari, Musuvathi and Nagarakatti, "A Randomized
@@ -12,7 +16,7 @@ type pct struct {
 	seed    uint64
 	grain   int
 	changes []int // strong accesses of the run after which the priority changes, in descending order
-	lowered map[actorID]uint64
+	lowered map[schedule.Actor]uint64
 	// known are priorities by the number of the actor. 0 is not known.
 	known []uint64
 }
@@ -20,7 +24,7 @@ type pct struct {
 func newPCT(seed uint64, length int) *pct {
 	const mostChanges = 4
 	random := rand.New(rand.NewPCG(seed, 1))
-	s := &pct{seed: random.Uint64(), grain: random.IntN(3), lowered: map[actorID]uint64{}}
+	s := &pct{seed: random.Uint64(), grain: random.IntN(3), lowered: map[schedule.Actor]uint64{}}
 	s.changes = places(random, random.IntN(mostChanges+1), length)
 	return s
 }
@@ -36,7 +40,7 @@ func (s *pct) choose(r *run) choice {
 		clear(s.known)
 		a = r.best(s.before)
 	}
-	return choice{actor: a, most: forever, accesses: 1}
+	return choice{actor: a, most: schedule.Forever, accesses: 1}
 }
 
 func (s *pct) before(a, b *actor) bool { return s.knownPriority(a) > s.knownPriority(b) }
@@ -51,22 +55,22 @@ func (s *pct) knownPriority(a *actor) uint64 {
 	return s.known[a.number]
 }
 
-func (s *pct) priority(id actorID) uint64 {
+func (s *pct) priority(id schedule.Actor) uint64 {
 	group := s.group(id)
 	if p, ok := s.lowered[group]; ok {
 		return p
 	}
 	const lowest = 1 << 8
-	return max(lowest, group.hash(s.seed))
+	return max(lowest, hashOf(group, s.seed))
 }
 
 // group stands for all that have the priority of an actor.
-func (s *pct) group(id actorID) actorID {
+func (s *pct) group(id schedule.Actor) schedule.Actor {
 	switch s.grain {
 	case 0:
-		return actorID{rank: id.rank}
+		return schedule.Actor{Rank: id.Rank}
 	case 1:
-		id.warp = 0
+		id.Warp = 0
 	}
 	return id
 }

@@ -188,40 +188,6 @@ func commands(r *Report) []string {
 	return slices.Compact(all)
 }
 
-// What the checker does not model is refused, and makes a report incomplete.
-func TestUnmodeledCallsAreRefused(t *testing.T) {
-	const text = `
-.version 8.0
-.target sm_80
-.address_size 64
-.extern .func (.param .b64 result) malloc(.param .b64 bytes);
-.visible .entry allocates()
-{
-	.param .b64 bytes;
-	.param .b64 result;
-	st.param.b64 [bytes], 16;
-	call.uni (result), malloc, (bytes);
-	ret;
-}
-`
-	const want = "malloc in kernel allocates: not modeled"
-	checker, err := New(Config{Ranks: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := checker.Run(0, func(r *Rank) error {
-		m, err := r.Device.LoadModule("heap.ptx", []byte(text))
-		if err != nil {
-			return err
-		}
-		_, err = m.Kernel("allocates")
-		return err
-	})
-	if !errors.Is(err, cudart.ErrNotSupported) || !slices.Contains(r.Incomplete, want) || r.Clean() {
-		t.Errorf("error %v, incomplete %q", err, r.Incomplete)
-	}
-}
-
 // Events have times, by a clock that advances with the steps of the run.
 func TestEventsHaveTimes(t *testing.T) {
 	checker, err := New(Config{Ranks: 1})

@@ -1,7 +1,9 @@
 package check
 
+import "gpurun/cudart/sim/check/finding"
+
 // WrongResult is the kind of a finding of a task: what its kernels computed is not what they should.
-const WrongResult Kind = "wrong-result"
+const WrongResult = finding.WrongResult
 
 // AddFinding adds a finding of a task to the report of its run. The memory is in order: a wrong result does not come
 // from a weak memory model, but from this schedule.

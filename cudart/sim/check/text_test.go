@@ -1,6 +1,9 @@
 package check
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // A finding names both accesses with their lines, the place in memory, and what to do.
 func TestTextOfAFinding(t *testing.T) {
@@ -36,4 +39,27 @@ func TestTextOfAnAccessOutOfBounds(t *testing.T) {
 	if got := found[0].String(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
+}
+
+// A finding names the line of inlined code, and of the calls that it was inlined by.
+func TestTextOfInlinedCode(t *testing.T) {
+	text := story(map[string]string{"STORE": "st.relaxed.sys.global.u32", "LOAD": "ld.relaxed.sys.global.u32"})
+	const inlined = ".loc 1 22 0, function_name $L, inlined_at 1 77 5"
+	text = strings.Replace(text, ".loc 1 22 0", ".loc 1 77 0, function_name $L, inlined_at 1 99 3\n\t"+inlined, 1)
+	if !strings.Contains(text, inlined) {
+		t.Fatalf("the story has no line 22:\n%s", text)
+	}
+	for _, f := range runStory(t, text, 32, 1).Findings {
+		for _, s := range f.Sides {
+			if s.Source != "story.cu:22" {
+				continue
+			}
+			const want = "story.cu:77, inlined at story.cu:99"
+			if s.InlinedAt != want || s.Place() != s.Source || !strings.Contains(f.String(), "story.cu:22, inlined at "+want) {
+				t.Errorf("inlined at %q, place %s:\n%v", s.InlinedAt, s.Place(), f)
+			}
+			return
+		}
+	}
+	t.Error("no side is at line 22")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/cudart/sim/exec"
 )
 
@@ -28,7 +29,7 @@ type timeline struct {
 
 // Timeline replays a schedule and returns the last events, at most so many, up to where it has a finding, or up to the
 // run's end.
-func (c *Checker) Timeline(s *Schedule, f *Finding, most int, task func(*Rank) error) ([]Event, error) {
+func (c *Checker) Timeline(s *schedule.Schedule, f *Finding, most int, task func(*Rank) error) ([]Event, error) {
 	cfg := c.cfg
 	cfg.timeline = &timeline{finding: f, key: f.Key(), most: cmp.Or(most, 64)}
 	recording, err := New(cfg)

@@ -3,6 +3,7 @@ package check
 import (
 	"strings"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
@@ -11,7 +12,7 @@ import (
 //
 // Elements that are each tested by the code behind the load, such as the words of a packet with a flag in each, may
 // arrive apart. Under ModelPTX every element is an access of its own; current GPUs access the pieces of [pieceBytes].
-const Torn Kind = "torn"
+const Torn = finding.Torn
 
 // pieceBytes are the bytes of a vector that current GPUs store at once: 16, and 8 of volatile stores, as measured on an
 // H200 (package race, "Two models").

@@ -3,13 +3,14 @@ package check
 import (
 	"strings"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 )
 
 // Uninitialized is a read of bytes that nobody has written since their allocation, by a load, an atomic operation or a
 // multiplication of a kernel. What copies read, those of streams and asynchronous ones, is not looked at, and what they
 // write counts as written: kernels copy whole tiles of which only a part is used.
-const Uninitialized Kind = "uninitialized"
+const Uninitialized = finding.Uninitialized
 
 const nobodyWrote = "nobody wrote the bytes"
 

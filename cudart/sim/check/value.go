@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim/check/partialorder"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
@@ -59,7 +60,7 @@ func (s *stream) word(op *race.Operation, at cudart.DevicePtr) {
 	s.device.run.detector.Access(s.thread, &s.device.run.memory.shadow, op, []uint64{uint64(at)}, 1)
 	s.device.run.trace.mix(uint64(op.Kind), uint64(at))
 	if x := s.device.run.explores; x != nil {
-		x.print.add(true, op.Kind == race.Write, wordID{address: uint64(at)}, 4)
+		x.print.Add(true, op.Kind == race.Write, partialorder.Word{Address: uint64(at)}, 4)
 	}
 	if op.Kind == race.Write {
 		s.device.run.signals.command(uint64(at), 4)

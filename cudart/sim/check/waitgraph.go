@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
@@ -11,7 +12,20 @@ import (
 // waitGraph is who waits for whom when nothing can go on.
 type waitGraph struct {
 	run   *run
-	waits []Wait
+	waits []wait
+}
+
+// wait is one of them, with what says who may end it.
+type wait struct {
+	finding.Wait
+	launch *watchedGrid // nil for hosts
+	state  exec.WaitState
+	lanes  uint32
+	site   exec.Site
+	count  int // barrier
+	addr   uint64
+	shared bool
+	wanted int
 }
 
 // Bounds of what a wait-for graph has.
@@ -25,9 +39,10 @@ func (r *run) waitGraph() *waitGraph {
 	g := &waitGraph{run: r}
 	for _, rank := range r.ranks {
 		if h := rank.host; !h.ended {
-			g.waits = append(g.waits, Wait{
-				Access: Access{Actor: Actor{Rank: rank.Number, Command: "host code"}, Kind: race.Read, Text: h.doing}, For: h.doing,
-			})
+			by := Actor{Rank: rank.Number, Command: "host code"}
+			g.waits = append(g.waits, wait{Wait: finding.Wait{
+				Access: Access{Actor: by, Kind: race.Read, Text: h.doing}, For: h.doing,
+			}})
 		}
 	}
 	for _, s := range r.streams {
@@ -49,7 +64,8 @@ func (r *run) waitGraph() *waitGraph {
 // addValueWait adds a WaitValue.
 func (g *waitGraph) addValueWait(s *stream, v *valueWait) {
 	by := Actor{Rank: s.device.rank.Number, Command: fmt.Sprintf("stream %d", s.number)}
-	w := Wait{Access: Access{Actor: by, Kind: race.Read, Text: "WaitValue"}, addr: uint64(v.addr)}
+	w := wait{addr: uint64(v.addr)}
+	w.Access = Access{Actor: by, Kind: race.Read, Text: finding.WaitValue}
 	w.For, w.Test = g.run.memory.describe(w.addr), fmt.Sprintf("value - %d < 0", v.value)
 	if word, err := g.run.memory.bytes(v.addr, 4); err == nil {
 		w.Value = valueText(wordOf(word))
@@ -64,9 +80,8 @@ func (g *waitGraph) addWarps(l *watchedGrid) {
 			return
 		}
 		d := l.doer(w.Block, w.Warp)
-		at := Wait{
-			Access: sideOf(d, w.Site, race.Read), launch: l, state: w.State, lanes: w.Lanes, site: w.Site,
-		}
+		at := wait{launch: l, state: w.State, lanes: w.Lanes, site: w.Site}
+		at.Access, at.Barrier = sideOf(d, w.Site, race.Read), w.State == exec.AtBarrier
 		switch w.State {
 		case exec.AtBarrier:
 			at.count, at.wanted = w.Barrier, w.Wanted
@@ -89,7 +104,7 @@ func (g *waitGraph) addWarps(l *watchedGrid) {
 
 // addWords adds a wait for each word that a loop polls most often. A word that the lanes read once in many polls, such
 // as one that says whether to give up, is none of those.
-func (g *waitGraph) addWords(d *doer, at Wait) {
+func (g *waitGraph) addWords(d *doer, at wait) {
 	loop := d.polls.loop(g.run, d)
 	most, words := times(loop), 0
 	for _, p := range loop {
@@ -108,13 +123,13 @@ func (g *waitGraph) addWords(d *doer, at Wait) {
 }
 
 func (g *waitGraph) knows(d *doer, addr uint64) bool {
-	return slices.ContainsFunc(g.waits, func(w Wait) bool {
+	return slices.ContainsFunc(g.waits, func(w wait) bool {
 		return w.launch == d.grid && w.Block == d.Block && w.Warp == d.Warp && w.addr == addr
 	})
 }
 
 // word is a wait for a word. Of a vector it is the first element that the code compares with something.
-func (g *waitGraph) word(d *doer, at Wait, p *pollRead, lane int, addr uint64) Wait {
+func (g *waitGraph) word(d *doer, at wait, p *pollRead, lane int, addr uint64) wait {
 	size := p.bytes / uint64(p.elements)
 	element := 0
 	for element+1 < p.elements && p.at.TestText(lane, element) == "" {
@@ -148,26 +163,26 @@ func (r *run) whereSeen(d *doer, addr uint64) string {
 }
 
 // endersOf are the waits whose end may end a wait.
-func (g *waitGraph) endersOf(w *Wait) []int {
-	may := func(o *Wait) bool { return false }
+func (g *waitGraph) endersOf(w *wait) []int {
+	may := func(o *wait) bool { return false }
 	switch {
 	case w.launch == nil && w.addr == 0:
-		may = func(o *Wait) bool {
+		may = func(o *wait) bool {
 			if w.Text == waitsToMeet {
 				return o.launch == nil && o.Text != waitsToMeet
 			}
 			return (o.launch != nil || o.addr != 0) && o.Rank == w.Rank
 		}
 	case w.state == exec.AtBarrier:
-		may = func(o *Wait) bool {
+		may = func(o *wait) bool {
 			return o.launch == w.launch && o.Block == w.Block && (o.state != exec.AtBarrier || o.count != w.count)
 		}
 	case w.state == exec.ForLanes:
-		may = func(o *Wait) bool {
+		may = func(o *wait) bool {
 			return o.launch == w.launch && o.Block == w.Block && o.Warp == w.Warp && o.lanes != w.lanes
 		}
 	case w.shared, w.state == exec.ForGroup:
-		may = func(o *Wait) bool {
+		may = func(o *wait) bool {
 			same := w.isMbarrier() && o.addr == w.addr
 			return o.launch == w.launch && o.Block == w.Block && (o.Warp != w.Warp || o.lanes != w.lanes) && !same
 		}
@@ -186,9 +201,9 @@ func (g *waitGraph) endersOf(w *Wait) []int {
 // writersOf tells who may write a word of global memory. If it was written before, that is the same block of the same
 // rank. Otherwise it is a warp with an instruction ahead that has written to such memory of any rank; and where no
 // instruction has, one with any write ahead.
-func (g *waitGraph) writersOf(w *Wait) func(o *Wait) bool {
+func (g *waitGraph) writersOf(w *wait) func(o *wait) bool {
 	known := g.run.signals.writers[g.run.memory.rangeOf(w.addr)]
-	return func(o *Wait) bool {
+	return func(o *wait) bool {
 		if o.launch == nil || o.launch == w.launch && o.Block == w.Block && o.Warp == w.Warp {
 			return false
 		}
@@ -204,4 +219,26 @@ func (g *waitGraph) writersOf(w *Wait) func(o *Wait) bool {
 		}
 		return slices.ContainsFunc(ahead, func(s exec.Site) bool { return slices.Contains(known, s) })
 	}
+}
+
+// lines are the first waits, for an error.
+func (g *waitGraph) lines() []string {
+	const most = 6
+	var all []string
+	for i := range g.waits {
+		if len(all) == most {
+			return append(all, fmt.Sprintf("and %d more", len(g.waits)-most))
+		}
+		all = append(all, g.waits[i].String())
+	}
+	return all
+}
+
+// valueText is the value of a word: in hexadecimal, where it is large.
+func valueText(value uint64) string {
+	const large = 1 << 16
+	if value >= large {
+		return fmt.Sprintf("%#x", value)
+	}
+	return fmt.Sprint(value)
 }

@@ -8,7 +8,10 @@ import (
 
 // finding tells why nothing can go on, by the first of the causes that holds.
 func (g *waitGraph) finding() Finding {
-	f := Finding{Kind: Deadlock, Count: 1, Waits: g.waits}
+	f := Finding{Kind: Deadlock, Count: 1}
+	for i := range g.waits {
+		f.Waits = append(f.Waits, g.waits[i].Wait)
+	}
 	for _, why := range []func(*Finding) bool{
 		g.divergence, g.grids, g.resident, g.notLaunched, g.phase, g.nobody, g.cycle,
 	} {
@@ -151,7 +154,7 @@ func (g *waitGraph) cycle(f *Finding) bool {
 	g.blame(f, causeCycle+of, best...)
 	var text []string
 	for _, i := range append(best, best[0]) {
-		text = append(text, g.waits[i].name())
+		text = append(text, g.waits[i].Name())
 	}
 	chain := text[0] + " waits for " + strings.Join(text[1:], ", which waits for ")
 	f.Advice = chain + ": write one of the words before the wait"

@@ -61,7 +61,7 @@
 // first turn and after it has exited; kernels need a barrier.cluster to rule out both.
 //
 // Matrices of floats are multiplied as the tensor cores in [Config.TensorCores] do it, integers
-// exactly. An instruction that is .aligned waits for all lanes of its warp, though a GPU may not.
+// exactly. With accumulators in fp32, assembly multiplies eight rows by eight columns at a time (matrix_tile.go). An instruction that is .aligned waits for all lanes of its warp, though a GPU may not.
 //
 // Reductions over the members of a multicast address are made in their order.
 // Where an instruction names no accumulator, each step is rounded to the type of

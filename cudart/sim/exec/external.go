@@ -143,13 +143,13 @@ func (w *warp) text(addr uint64, lane int) (string, error) {
 // returns the same memory.
 func mallocLane(w *warp, s *callSite, lane int) error {
 	w.block.view.acquire("gpu")
-	s.setResult(w, lane, w.grid.cfg.Heap.allocate(s.argument(w, 0, lane)))
+	s.setResult(w, lane, w.grid.cfg.Heap.Malloc(w.site(), lane, s.argument(w, 0, lane)))
 	return nil
 }
 
 func freeLane(w *warp, s *callSite, lane int) error {
 	w.release("gpu", 1<<lane)
-	if addr := s.argument(w, 0, lane); !w.grid.cfg.Heap.free(addr) {
+	if addr := s.argument(w, 0, lane); !w.grid.cfg.Heap.Free(w.site(), lane, addr) {
 		return w.fault(IllegalAddress, lane, "free of %#x, which malloc did not return or which was freed before", addr)
 	}
 	return nil

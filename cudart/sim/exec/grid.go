@@ -43,7 +43,7 @@ type Config struct {
 	Clock       Clock
 	TensorCores tensorcore.Model // the arithmetic of mma and wgmma
 	// Heap is where malloc allocates; it must not be nil where the kernel UsesHeap.
-	Heap *Heap
+	Heap Allocator
 	// Output is where printf writes; nil discards the text.
 	Output io.Writer
 	// Stop, where it is not nil, is asked now and then whether to end the grid.
@@ -64,6 +64,8 @@ type Config struct {
 	Turns *rand.Rand
 	// Observer is told what the warps do. A kernel of an observed program needs one, and no other takes one.
 	Observer Observer
+	// EachAccess makes a turn with a limit of accesses count weak ones and arrivals at barriers, too: see [Warp.Turn].
+	EachAccess bool
 	// History is that of the memory, with disorder; nil: no other grid writes to it.
 	History *History
 	// GPUScope are the stores that grids of the device have released at .gpu scope, with disorder;

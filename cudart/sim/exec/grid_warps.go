@@ -103,7 +103,7 @@ type syncAccess struct {
 var errBeforeSync = errors.New("the turn ends here")
 
 // Turn lets the warp execute at most quantum instructions, and, where accesses is not negative, at most so many strong
-// accesses: it ends in front of the next one. It returns how many of both the warp has executed. An error, which is a
+// accesses, or accesses of any kind with [Config.EachAccess]: it ends in front of the next one. It returns how many of both the warp has executed. An error, which is a
 // *Fault, ends the grid.
 func (t Warp) Turn(quantum, accesses int) (state WarpState, instructions, strong int, err error) {
 	w, b := t.w, t.w.block

@@ -4,52 +4,64 @@ import "gpurun/cudart/sim/tensorcore"
 
 // What wgmma adds to the accumulators of a warp, which has 16 rows of the product.
 
-func (w *warp) addFloats(p *multiplication, a, b matrix[tensorcore.Element]) {
-	if p.negate[0] != p.negate[1] {
+// newFloatProduct is p's, without the matrices.
+func newFloatProduct(g *Grid, p *multiplication) *floatProduct {
+	model := g.cfg.TensorCores.Wgmma(p.fragA.format)
+	return &floatProduct{
+		model: model, acc: p.acc, scratch: &g.scratch, tiles: !p.halfD && p.sparse == nil && g.addsTiles(model),
+	}
+}
+
+// addFloats adds the products of A and of p's B.
+func (p *floatProduct) addFloats(w *warp, m *multiplication, a matrix[tensorcore.Element]) {
+	if m.negate[0] != m.negate[1] {
 		for i, x := range a.elements {
 			a.elements[i] = x.Negated()
 		}
 	}
-	product := &floatProduct{
-		model: w.grid.cfg.TensorCores.Wgmma(p.fragA.format), a: a, b: b, places: p.places, picked: &w.grid.scratch.pickedFloats,
-	}
-	product.findPadding()
-	for j, slot := range p.d {
-		if p.halfD {
-			product.addHalfs(&w.regs[slot], p, j)
-		} else {
-			product.addSingles(&w.regs[slot], p, j)
+	p.places = m.places
+	p.takeA(a)
+	for j, slot := range m.d {
+		d := &w.regs[slot]
+		switch {
+		case m.halfD:
+			p.addHalfs(d, m, j)
+		case !p.tiles:
+			p.addSingles(d, m, j)
+		case j%2 == 0:
+			odd := &w.regs[m.d[j+1]]
+			if !m.accumulate {
+				*d, *odd = lanes{}, lanes{}
+			}
+			p.addTile(d, odd, j)
 		}
 	}
 }
 
 // addSingles adds to accumulators of which each is a single.
-func (product *floatProduct) addSingles(d *lanes, p *multiplication, element int) {
+func (p *floatProduct) addSingles(d *lanes, m *multiplication, element int) {
 	first, left := p.acc.origin(element)
-	for lane := range d {
-		row, column := first+lane/4, left+lane%4*2
-		start := uint32(0)
-		if p.accumulate {
-			start = uint32(d[lane])
+	for lane, start := range d {
+		if !m.accumulate {
+			start = 0
 		}
-		x, y := product.factors(row, column)
-		d[lane] = uint64(product.model.Dot(start, x, y))
+		d[lane] = p.single(first, left, lane, start)
 	}
 }
 
 // addHalfs adds to registers of two halfs that are neighbours in a row.
-func (product *floatProduct) addHalfs(d *lanes, p *multiplication, register int) {
-	a, b := product.a, product.b
+func (p *floatProduct) addHalfs(d *lanes, m *multiplication, register int) {
+	a, b, picked := p.a, p.b, &p.scratch.pickedFloats
 	first, left := p.acc.origin(2 * register)
 	for lane := range d {
 		row, column := first+lane/4, left+lane%4*2
 		start := uint32(0)
-		if p.accumulate {
+		if m.accumulate {
 			start = uint32(d[lane])
 		}
 		x := a.row(row)
-		low := product.model.DotHalf(uint16(start), x, pick(p.places, row, b.row(column), product.picked))
-		high := product.model.DotHalf(uint16(start>>16), x, pick(p.places, row, b.row(column+1), product.picked))
+		low := p.model.DotHalf(uint16(start), x, pick(p.places, row, b.row(column), picked))
+		high := p.model.DotHalf(uint16(start>>16), x, pick(p.places, row, b.row(column+1), picked))
 		d[lane] = uint64(low) | uint64(high)<<16
 	}
 }

@@ -10,25 +10,8 @@ import (
 
 // decodeFloats decodes a chunk of floats.
 func decodeFloats(f fragment) func(chunk []byte, to []tensorcore.Element) {
-	format := f.format
-	switch f.bits {
-	case 8:
-		return func(chunk []byte, to []tensorcore.Element) {
-			for k := range to {
-				to[k] = format.Decode(uint32(chunk[k]))
-			}
-		}
-	case 32:
-		return func(chunk []byte, to []tensorcore.Element) {
-			for k := range to {
-				to[k] = format.Decode(binary.LittleEndian.Uint32(chunk[4*k:]))
-			}
-		}
-	}
 	return func(chunk []byte, to []tensorcore.Element) {
-		for k := range to {
-			to[k] = format.Decode(uint32(binary.LittleEndian.Uint16(chunk[2*k:])))
-		}
+		f.format.DecodeChunk(to, (*[chunkBytes]byte)(chunk))
 	}
 }
 

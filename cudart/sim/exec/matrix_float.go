@@ -3,15 +3,23 @@ package exec
 import "gpurun/cudart/sim/tensorcore"
 
 func (w *warp) multiplyFloats(m *mmaInst, places *places, out []lanes) {
-	s := &w.grid.scratch
-	p := &floatProduct{
-		model: m.model(w.grid.cfg.TensorCores),
-		a:     m.fragA.floats(w, m.a, &s.floats[0]),
-		b:     m.fragB.floats(w, m.b, &s.floats[1]),
-
-		places: places, picked: &s.pickedFloats,
+	s, model := &w.grid.scratch, m.model(w.grid.cfg.TensorCores)
+	whole := !m.halfC && !m.halfD && !model.Widens(m.fragA.format)
+	p := floatProduct{
+		model: model, acc: m.acc, places: places, scratch: s,
+		tiles: whole && places == nil && w.grid.addsTiles(model),
 	}
-	p.findPadding()
+	p.takeA(m.fragA.floats(w, m.a, &s.floats[0]))
+	p.takeB(m.fragB.floats(w, m.b, &s.floats[1]))
+	if p.tiles {
+		for e := range out {
+			out[e] = w.regs[m.c[e]]
+		}
+		for e := 0; e < len(out); e += 2 {
+			p.addTile(&out[e], &out[e+1], e)
+		}
+		return
+	}
 	for e := range m.acc.count() {
 		first, left := m.acc.origin(e)
 		for lane := range 32 {
@@ -37,16 +45,18 @@ func (w *warp) startOf(m *mmaInst, element, lane int) uint64 {
 // floatProduct is the matrices of a product of floats, and how to sum.
 type floatProduct struct {
 	model tensorcore.Model
+	acc   accumulators
 	a, b  matrix[tensorcore.Element]
 	padding
-	*places                         // of a sparse A
-	picked  *[64]tensorcore.Element // scratch
+	*places // of a sparse A
+	scratch *matrixScratch
+	tiles   bool // sums are made by addTile
 }
 
 // factors are what is multiplied for an element of D: those of A and those of B.
 func (p *floatProduct) factors(row, column int) (x, y []tensorcore.Element) {
 	n := p.products(row, column, p.a.k)
-	return p.a.row(row)[:n], pick(p.places, row, p.b.row(column), p.picked)[:n]
+	return p.a.row(row)[:n], pick(p.places, row, p.b.row(column), &p.scratch.pickedFloats)[:n]
 }
 
 // element is one of D. wmma may begin with a single and end with a half, or the other way

@@ -53,16 +53,9 @@ func (m matrix[T]) row(i int) []T { return m.elements[i*m.k:][:m.k] }
 // floats decodes the floats of a fragment, into scratch memory.
 func (f *fragment) floats(w *warp, slots []int32, to *[]tensorcore.Element) matrix[tensorcore.Element] {
 	out := matrix[tensorcore.Element]{f.k, room(to, f.rows*f.k)}
-	per := f.perRegister()
 	for j, slot := range slots {
 		row, k := f.origin(j)
-		for lane, v := range &w.regs[slot] {
-			elements := out.row(row + lane/4)[k+lane%4*per:][:per]
-			for i := range elements {
-				elements[i] = f.format.Decode(uint32(v))
-				v >>= f.bits
-			}
-		}
+		f.format.DecodeRegister(out.elements[row*f.k+k:], f.k, &w.regs[slot])
 	}
 	return out
 }

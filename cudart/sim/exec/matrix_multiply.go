@@ -12,18 +12,22 @@ func (b *block) multiplyNext(g *warpgroup) error {
 	switch p.fragA.class {
 	case integerElement:
 		return multiplyGroup(g, p, &s.integers,
-			multiplicands[int32]{p.fragA.integers, decodeBytes(p.fragA), decodeBytes(p.fragB), (*warp).addIntegers})
+			multiplicands[int32]{p.fragA.integers, decodeBytes(p.fragA), decodeBytes(p.fragB), nil, (*warp).addIntegers})
 	case bitElement:
-		return multiplyGroup(g, p, &s.words, multiplicands[uint64]{p.fragA.words, decodeWords, decodeWords, (*warp).addBits})
+		return multiplyGroup(g, p, &s.words, multiplicands[uint64]{p.fragA.words, decodeWords, decodeWords, nil, (*warp).addBits})
 	}
-	return multiplyGroup(g, p, &s.floats,
-		multiplicands[tensorcore.Element]{p.fragA.floats, decodeFloats(p.fragA), decodeFloats(p.fragB), (*warp).addFloats})
+	product := newFloatProduct(b.grid, p)
+	return multiplyGroup(g, p, &s.floats, multiplicands[tensorcore.Element]{
+		p.fragA.floats, decodeFloats(p.fragA), decodeFloats(p.fragB), product.takeB,
+		func(w *warp, p *multiplication, a, _ matrix[tensorcore.Element]) { product.addFloats(w, p, a) },
+	})
 }
 
 // multiplicands says how elements are read, and how the products of a warp are added to its accumulators.
 type multiplicands[T any] struct {
 	registers        func(w *warp, slots []int32, to *[]T) matrix[T]
 	decodeA, decodeB func(chunk []byte, to []T)
+	takeB            func(b matrix[T])                                // before the first add; nil: nothing is done
 	add              func(w *warp, p *multiplication, a, b matrix[T]) // of 16 rows
 }
 
@@ -32,6 +36,9 @@ func multiplyGroup[T any](g *warpgroup, p *multiplication, scratch *[2][]T, t mu
 	b := matrix[T]{kOfB, room(&scratch[1], p.columns*kOfB)}
 	if err := loadOperand(g, p, p.bDesc, 1, b, t.decodeB); err != nil {
 		return err
+	}
+	if t.takeB != nil {
+		t.takeB(b)
 	}
 	const rows = 16 // of a warp
 	all := matrix[T]{k, room(&scratch[0], 4*rows*k)}

@@ -38,8 +38,9 @@ func TestPaddingAddsNothing(t *testing.T) {
 	left := 0 // out
 	for i := range 200 {
 		a, b := some(i%4 == 1), some(i%4 == 2)
-		p := floatProduct{a: a, b: b}
-		p.findPadding()
+		p := floatProduct{}
+		p.takeA(a)
+		p.takeB(b)
 		for row := range 8 {
 			for column := range 8 {
 				n := p.products(row, column, 16)

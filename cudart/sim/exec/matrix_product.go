@@ -15,6 +15,7 @@ type matrixScratch struct {
 	floats   [2][]tensorcore.Element
 	integers [2][]int32
 	words    [2][]uint64
+	columns  []tensorcore.Step // of the columns of a product's tiles
 
 	pickedFloats   [64]tensorcore.Element
 	pickedIntegers [64]int32

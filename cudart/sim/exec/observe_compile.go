@@ -34,6 +34,9 @@ func (c *compiler) observe(o *op) {
 	case (name == "bar" || name == "barrier") && !has("cluster"):
 		arrive := o.control
 		o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
+			if w.grid.cfg.EachAccess && w.endsBefore(&ObservedAccess{Kind: Updates}, mask) {
+				return 0, errBeforeSync
+			}
 			if id, _, err := w.barrierArguments(o, mask); err == nil {
 				w.grid.cfg.Observer.Arrive(w.site(), id)
 			}
@@ -87,7 +90,7 @@ func (c *compiler) observeAccess(o *op) {
 		for i, base := range &w.regs[o.a] { // before a load that overwrites the address
 			a.Addresses[i] = base + bias
 		}
-		if strong && w.endsBefore(a, mask) {
+		if (strong || w.grid.cfg.EachAccess) && w.endsBefore(a, mask) {
 			return errBeforeSync
 		}
 		var expected *lanes

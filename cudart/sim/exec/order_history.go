@@ -63,11 +63,13 @@ func (h *History) Forget(identity uint64) {
 // copy engine, writes it: whole lines, and of large ranges a part of them.
 func (h *History) Record(r Region, offset, bytes uint64) {
 	p := h.of(r)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	step := max(1, bytes/lineBytes/maxRecordedLines) * lineBytes
 	first := (offset + lineBytes - 1) / lineBytes * lineBytes
 	for at := first; at+lineBytes <= offset+bytes; at += step {
 		for word := at; word < at+lineBytes; word += 8 {
-			p.record(word, unsafe.Pointer(&r.Data[word]), 8, 0, 0)
+			p.keep(word, unsafe.Pointer(&r.Data[word]), 8, 0, 0)
 		}
 	}
 }
@@ -104,6 +106,11 @@ func (p *regionHistory) record(at uint64, ptr unsafe.Pointer, size, writer, mome
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.keep(at, ptr, size, writer, moment)
+}
+
+// keep is record. The caller holds the mutex.
+func (p *regionHistory) keep(at uint64, ptr unsafe.Pointer, size, writer, moment uint64) {
 	if moment == 0 {
 		moment = p.history.clock.Add(1)
 	}

@@ -29,6 +29,7 @@ type line struct {
 type pendingStores struct {
 	lines map[uintptr]*line
 	order []*line // so that nothing depends on the order of a map; some may be empty
+	spare []*line // for other keys
 	count int
 }
 
@@ -46,12 +47,23 @@ func (s *pendingStores) add(st pendingStore) {
 		if s.lines == nil {
 			s.lines = map[uintptr]*line{}
 		}
-		l = &line{key: key}
+		l = s.newLine(key)
 		s.lines[key] = l
 		s.order = append(s.order, l)
 	}
 	l.stores = append(l.stores, st)
 	s.count++
+}
+
+// newLine returns an empty line.
+func (s *pendingStores) newLine(key uintptr) *line {
+	n := len(s.spare)
+	if n == 0 {
+		return &line{key: key}
+	}
+	l := s.spare[n-1]
+	s.spare, l.key = s.spare[:n-1], key
+	return l
 }
 
 // forward overlays value, which memory holds at p, with the stores there that match sees.
@@ -87,6 +99,7 @@ func (s *pendingStores) drain(match func(*pendingStore) bool, write func(*pendin
 			rest = append(rest, l)
 		} else {
 			delete(s.lines, l.key)
+			s.spare = append(s.spare, l)
 		}
 	}
 	clear(s.order[len(rest):])

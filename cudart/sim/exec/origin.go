@@ -7,6 +7,9 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
+// InlinedAt is between a line of the source and the line of the call by which it was inlined.
+const InlinedAt = ", inlined at "
+
 // source is the line of the source that an instruction was made of, with the line of the call where it was
 // inlined: "util.cuh:12, inlined at kernel.cu:40". It is "" where the PTX has no .loc.
 func (p *Program) source(f *ptx.Function, in *ptx.Inst) string {
@@ -18,7 +21,7 @@ func (p *Program) source(f *ptx.Function, in *ptx.Inst) string {
 			break
 		}
 		if text != "" {
-			text += ", inlined at "
+			text += InlinedAt
 		}
 		text += fmt.Sprintf("%s:%d", filepath.Base(file), loc.Line)
 		if loc.Inlined == at {

@@ -110,23 +110,12 @@ func single(b uint32) Element {
 // Negated returns -x.
 func (x Element) Negated() Element { return Element{-x.value, x.exponent} }
 
-// AllFinite reports whether none is an infinity or not a number.
-func AllFinite(all []Element) bool {
+// Kinds reports whether all are zeros, and whether none is an infinity or not a number. Products of zeros with what is
+// finite change no sum, but that they make +0 of -0, as a sum of no products does.
+func Kinds(all []Element) (zero, finite bool) {
+	most := int32(ofZero)
 	for i := range all {
-		if all[i].exponent > special {
-			return false
-		}
+		most = max(most, all[i].exponent)
 	}
-	return true
-}
-
-// AllZero reports whether all are zeros. Their products with what is finite change no
-// sum, but that they make +0 of -0, as a sum of no products does.
-func AllZero(all []Element) bool {
-	for i := range all {
-		if all[i].exponent != ofZero {
-			return false
-		}
-	}
-	return true
+	return most == ofZero, most < special
 }

@@ -20,6 +20,9 @@
 // Products beyond the range of fp32 that cancel do no harm. A sum that is zero is +0, one
 // that is truncated to zero too, and every NaN is 0x7fffffff.
 //
+// [Model.Dot] is this in Go. [Model.AddTile] does it by assembly for eight rows and eight columns at once, and leaves
+// what is rare to Dot.
+//
 // Sources: M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of
 // NVIDIA tensor cores", PeerJ CS 2021 (alignment, truncation, no normalisation in
 // between); F. Khattak, M. Mikaitis, "Accurate models of NVIDIA tensor cores",

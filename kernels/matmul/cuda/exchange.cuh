@@ -5,6 +5,7 @@
 //   Gathered   (gathered.cuh)  A arrives from the peers while it is multiplied
 //   Scattered  (reduced.cuh)   products are sent to their owner, which adds them up
 //   Everywhere (reduced.cuh)   likewise, and the owner stores the sums on all ranks
+//   Transposed (transposed.cuh)  a local product with its operands exchanged
 //
 // Terms: the rows of the result fall to the ranks in shards. A tile's owner is the rank of its shard. A part is the rows
 // of a tile that one group of threads finishes; it has a number in its shard. A staged part lies in shared memory, with
@@ -13,6 +14,7 @@
 // An exchange has
 //   order()                    TileOrder or InterleavedOrder: the order in which it takes tiles
 //   kGathers                   whether A is gathered while it is multiplied
+//   kTransposes                whether tiles are stored transposed
 //   failed_earlier()           whether a wait of this rank has expired in an earlier call: see Failure below
 //   release_copies()           called by one thread of the grid, in a call that failed earlier
 //   signal_begun()             called by all threads of the first block of any other call, before anything else
@@ -150,7 +152,7 @@ template <typename T, int kRows, int kColumns, int kPartRows>
 struct Product : Local {
   using Order = TileOrder<kRows, kColumns>;
   const MatmulParams& p;
-  static constexpr bool kGathers = false;
+  static constexpr bool kGathers = false, kTransposes = false;
   FORCE_INLINE __device__ explicit Product(const MatmulParams& p) : p(p) {}
 
   FORCE_INLINE __device__ static constexpr bool failed_earlier() { return false; }

@@ -115,3 +115,10 @@ FORCE_INLINE __device__ void store_matrices(uint32_t address, uint32_t a, uint32
                "r"(d)
                : "memory");
 }
+
+// The same of the transposes: lane l gives the address of column l % 8 of matrix l / 8.
+FORCE_INLINE __device__ void store_transposes(uint32_t address, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(a), "r"(b),
+               "r"(c), "r"(d)
+               : "memory");
+}

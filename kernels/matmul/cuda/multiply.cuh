@@ -15,18 +15,24 @@
 #define NAMES_6 "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
 #define NAMES_7 "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-#define BOUND_8(i) \
+#define BOUND_8_FROM(i) \
   "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
-#define BOUND_32(i) BOUND_8(i), BOUND_8(i + 8), BOUND_8(i + 16), BOUND_8(i + 24)
+#define BOUND_32_FROM(i) BOUND_8_FROM(i), BOUND_8_FROM(i + 8), BOUND_8_FROM(i + 16), BOUND_8_FROM(i + 24)
 
+#define REGISTERS_32 NAMES_0 ", " NAMES_1
+#define REGISTERS_56 REGISTERS_32 ", " NAMES_2 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define REGISTERS_64 NAMES_0 ", " NAMES_1 ", " NAMES_2 ", " NAMES_3
+#define REGISTERS_88 REGISTERS_64 ", " NAMES_4 ", %80, %81, %82, %83, %84, %85, %86, %87"
 #define REGISTERS_96 REGISTERS_64 ", " NAMES_4 ", " NAMES_5
 #define REGISTERS_112 REGISTERS_96 ", " NAMES_6
 #define REGISTERS_128 REGISTERS_112 ", " NAMES_7
-#define BOUND_64 BOUND_32(0), BOUND_32(32)
-#define BOUND_96 BOUND_64, BOUND_32(64)
-#define BOUND_112 BOUND_96, BOUND_8(96), BOUND_8(104)
-#define BOUND_128 BOUND_96, BOUND_32(96)
+#define BOUND_32 BOUND_32_FROM(0)
+#define BOUND_56 BOUND_32, BOUND_8_FROM(32), BOUND_8_FROM(40), BOUND_8_FROM(48)
+#define BOUND_64 BOUND_32_FROM(0), BOUND_32_FROM(32)
+#define BOUND_88 BOUND_64, BOUND_8_FROM(64), BOUND_8_FROM(72), BOUND_8_FROM(80)
+#define BOUND_96 BOUND_64, BOUND_32_FROM(64)
+#define BOUND_112 BOUND_96, BOUND_8_FROM(96), BOUND_8_FROM(104)
+#define BOUND_128 BOUND_96, BOUND_32_FROM(96)
 
 #define MULTIPLY(Type, type, N, count)                                                                              \
   FORCE_INLINE __device__ void multiply(Type, float (&d)[count], uint64_t a, uint64_t b, uint32_t adds) {           \
@@ -37,10 +43,16 @@
                  : [a] "l"(a), [b] "l"(b), [adds] "r"(adds));                                                       \
   }
 
+MULTIPLY(BFloat16, "bf16", 64, 32)
+MULTIPLY(BFloat16, "bf16", 112, 56)
 MULTIPLY(BFloat16, "bf16", 128, 64)
+MULTIPLY(BFloat16, "bf16", 176, 88)
 MULTIPLY(BFloat16, "bf16", 224, 112)
 MULTIPLY(BFloat16, "bf16", 256, 128)
+MULTIPLY(Half, "f16", 64, 32)
+MULTIPLY(Half, "f16", 112, 56)
 MULTIPLY(Half, "f16", 128, 64)
+MULTIPLY(Half, "f16", 176, 88)
 MULTIPLY(Half, "f16", 224, 112)
 MULTIPLY(Half, "f16", 256, 128)
 

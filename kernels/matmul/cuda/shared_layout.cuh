@@ -15,7 +15,7 @@ template <int kColumns>
 struct SharedLayout {
   static constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kColumns * kRowBytes; // of a stage
   static constexpr uint32_t kPitch = kStagedPitch<kColumns>;
-  static constexpr uint32_t kStagedBytes = kRows * kPitch, kBarrierBytes = 320; // at most
+  static constexpr uint32_t kStagedBytes = kRows * kPitch, kBarrierBytes = kColumns < 128 ? 384 : 320; // at most
   static constexpr uint32_t kRoom = kMaxShared - kStagedBytes - kBarrierBytes; // for the stages and the chunk buffers
   static constexpr uint32_t kStagesOfA = kRoom / (kBytesOfA + kBytesOfB);
   static constexpr uint32_t kStagesOfB = (kRoom - kStagesOfA * kBytesOfA) / kBytesOfB;
@@ -28,6 +28,9 @@ struct SharedLayout {
   FORCE_INLINE __device__ A a() const { return {base, barriers()}; }
   FORCE_INLINE __device__ B b() const { return {base + A::kAllBytes, barriers() + A::kBarrierBytes}; }
   FORCE_INLINE __device__ uint32_t staged_row(uint32_t row) const { return base + A::kAllBytes + B::kAllBytes + row * kPitch; }
+  // A row of a tile that is staged transposed: a column of the tile.
+  FORCE_INLINE __device__ uint32_t staged_column(uint32_t column) const { return staged_row(0) + column * kStagedPitch<kRows>; }
+  static_assert(kColumns * kStagedPitch<kRows> <= kStagedBytes || kColumns > kRows);
   FORCE_INLINE __device__ uint32_t chunk_buffer(uint32_t buffer) const { return barriers() + kBarrierBytes + buffer * kChunkBufferBytes; }
 
   FORCE_INLINE __device__ uint32_t staged(uint32_t part) const { // mbarrier: the part is staged, and may be stored

@@ -35,6 +35,7 @@
 #include "reduced.cuh"
 #include "splitk.cuh"
 #include "trace.cuh"
+#include "transposed.cuh"
 
 // The producer: one thread loads all operands.
 template <int kColumns, typename Exchange>

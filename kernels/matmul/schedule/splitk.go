@@ -29,14 +29,20 @@ const (
 	mostWays   = 3  // more pieces of a tile are slower than fewer
 )
 
-// Split makes pieces as long as they can be without the cluster of the tile waiting for them, according to the costs.
+// Split makes as many pieces as there are clusters for, or fewer if these would be too short. They are as long as they
+// can be without the cluster of the tile waiting for them, according to the costs.
 func (l LastWave) Split() SplitK {
 	if l.Idle == 0 {
 		return SplitK{}
 	}
-	ways := min(max(l.Idle/l.Tiles, 1), mostWays)
-	tooLong := sort.Search(int(l.Slices/(ways+1)), func(i int) bool { return !l.isInTime(l.withPieces(ways, int64(i)+1)) })
-	return l.withPieces(ways, int64(tooLong))
+	for ways := min(max(l.Idle/l.Tiles, 1), mostWays); ways > 0; ways-- {
+		tooLong := sort.Search(int(l.Slices/(ways+1)),
+			func(i int) bool { return !l.isInTime(l.withPieces(ways, int64(i)+1)) })
+		if s := l.withPieces(ways, int64(tooLong)); s.Tiles > 0 {
+			return s
+		}
+	}
+	return SplitK{}
 }
 
 // withPieces shares the tiles in pieces of a length. With one way, pieces get shorter from tile to tile, so that tiles

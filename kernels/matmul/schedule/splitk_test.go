@@ -62,12 +62,16 @@ func (l LastWave) check(s SplitK) error {
 	if l.Time() != slowest {
 		return fmt.Errorf("the wave takes %d slices, not %d as Time says", slowest, l.Time())
 	}
-	longer := l.withPieces(s.Ways, s.Length+1)
+	longer := []SplitK{l.withPieces(max(s.Ways, 1), s.Length+1)}
 	if s.Tiles == 0 && l.Tiles > 0 {
-		longer = l.withPieces(min(max(l.Idle/l.Tiles, 1), mostWays), leastPiece)
+		for ways := range min(max(l.Idle/l.Tiles, 1), mostWays) {
+			longer = append(longer, l.withPieces(ways+1, leastPiece))
+		}
 	}
-	if longer.Tiles > 0 && l.Idle > 0 && l.isInTime(longer) {
-		return fmt.Errorf("pieces of %d slices would be in time", longer.Length)
+	for _, other := range longer {
+		if other.Tiles > 0 && l.Idle > 0 && l.isInTime(other) {
+			return fmt.Errorf("%d pieces of %d slices would be in time", other.Ways, other.Length)
+		}
 	}
 	return nil
 }

@@ -27,6 +27,9 @@ func (a *activity) begin(now time.Time) {
 func (a *activity) note(m report.Message, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if m.Kind == report.KindState { // a worker that hangs answers, too
+		return
+	}
 	a.heard = now
 	switch {
 	case m.Kind == report.KindPhase:

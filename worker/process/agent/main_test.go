@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"gpurun/worker/process/guard"
+	"gpurun/worker/process/processtest"
 	"gpurun/worker/process/signals"
 )
 
@@ -24,6 +25,7 @@ func TestMain(m *testing.M) {
 	switch role := os.Getenv(roleVariable); role {
 	case "":
 		catchIgnoredSignals()
+		processtest.ManyAtOnce()
 		goleak.VerifyTestMain(m)
 	case "gpurun":
 		os.Exit(runGpurun())

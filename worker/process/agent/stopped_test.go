@@ -17,6 +17,7 @@ func stopAgent(t *testing.T, g *gpurun) {
 
 // A stopped agent is continued by the first signal, and its workers have their grace.
 func TestAnAgentThatIsStoppedEndsOnASignal(t *testing.T) {
+	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
@@ -51,6 +52,7 @@ func TestAnAgentThatStaysStoppedIsEnded(t *testing.T) {
 }
 
 func TestAnAgentThatDoesNotAnswerIsKilled(t *testing.T) {
+	t.Parallel()
 	start := func(t *testing.T) *gpurun {
 		g := startGpurun(t, 1, "echo ready; exec sleep 1000",
 			func(cmd *exec.Cmd) { cmd.Env = append(cmd.Env, faultVariable+"="+deaf) })

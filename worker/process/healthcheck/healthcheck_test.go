@@ -13,10 +13,14 @@ import (
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
+	"gpurun/worker/process/processtest"
 	"gpurun/worker/process/signals"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	processtest.ManyAtOnce()
+	goleak.VerifyTestMain(m)
+}
 
 // shell is a check by a shell command.
 func shell(text string) Check {

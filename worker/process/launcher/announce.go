@@ -26,7 +26,8 @@ const announceAfter = 500 * time.Millisecond
 type announcer struct {
 	round *elastic.Round
 	log   *zap.Logger
-	timer *time.Timer // nil: no worker has failed
+	fault func() error // as Job.Fault; nil: unknown
+	timer *time.Timer  // nil: no worker has failed
 	first atomic.Pointer[agent.Failure]
 }
 
@@ -38,6 +39,9 @@ func (a *announcer) failed(f *agent.Failure) {
 		return
 	}
 	a.timer = time.AfterFunc(announceAfter, func() {
+		if a.fault != nil && a.fault() != nil {
+			return // this node leaves for another reason, when its workers have ended
+		}
 		if err := a.round.Announce(failureOf(a.first.Load())); err != nil {
 			a.log.Debug("telling the other nodes of a failure", zap.Error(err))
 		}

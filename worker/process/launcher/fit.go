@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"gpurun/worker/process/agent"
 	"gpurun/worker/process/errorfile"
 )
 
@@ -32,4 +33,17 @@ func (j *Job) fit(ctx context.Context) error {
 		return errors.Join(err, errorfile.Write(to, errorfile.Record{Message: err.Error(), Time: time.Now()}, code))
 	}
 	return err
+}
+
+// fault says, as an *UnfitError, how this machine is to blame for the way in which its workers ended. It is nil if the
+// machine is not, or if no worker failed or hung.
+func (j *Job) fault(outcome *agent.Outcome) error {
+	failed := outcome.First != nil || errors.As(outcome.Cause, new(*agent.HangError))
+	if j.Fault == nil || !failed || outcome.Signal != 0 {
+		return nil
+	}
+	if err := j.Fault(); err != nil {
+		return &UnfitError{err}
+	}
+	return nil
 }

@@ -33,6 +33,9 @@ type Job struct {
 	// CheckMachine, when set, says before each attempt why this machine is not fit for it. With other nodes it is called
 	// before this one joins them, and again before each further round.
 	CheckMachine func(context.Context) error
+	// Fault, when set, says after a failure or a hang of workers how this machine is to blame for it. It returns in
+	// bounded time, and may be called several times and concurrently. Its error ends the job for this machine.
+	Fault func() error
 	// Observer, when set, is told how attempts go.
 	Observer Observer
 	// Dumps, when set, has the job say what its workers are doing.
@@ -116,6 +119,7 @@ func (j *Job) attempts(ctx context.Context, folders *folders) (*Result, error) {
 		}
 		result := &Result{Outcome: outcome, Restarts: restart, Failed: recorded(outcome.Failures)}
 		left := j.Torch.MaxRestarts - restart
+		err = errors.Join(err, j.fault(outcome))
 		if err != nil || outcome.First == nil || outcome.Cause != nil || ctx.Err() != nil || left <= 0 {
 			return result, errors.Join(err, forwardFailure(outcome.First))
 		}

@@ -22,11 +22,15 @@ import (
 
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/errorfile"
+	"gpurun/worker/process/processtest"
 	"gpurun/worker/process/signals"
 	"gpurun/worker/process/torchenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	processtest.ManyAtOnce()
+	goleak.VerifyTestMain(m)
+}
 
 // screen is an output of several workers.
 type screen struct {

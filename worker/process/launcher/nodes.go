@@ -126,8 +126,8 @@ func (j *Job) runRound(ctx context.Context, folders *folders, number int, round 
 	}
 	dumps.takeOver(outcome)
 	result = &Result{Outcome: outcome, Restarts: round.Restarts, Failed: recorded(outcome.Failures)}
-	if err != nil {
-		return result, false, err
+	if err = errors.Join(err, j.fault(outcome)); err != nil {
+		return result, false, errors.Join(err, forwardFailure(outcome.First))
 	}
 	if again, err = j.conclude(ctx, round, outcome); !again {
 		err = errors.Join(err, forwardFailure(outcome.First))
@@ -158,7 +158,7 @@ func (j *Job) runWorkers(ctx context.Context, folders *folders, number int,
 	defer cancel(nil)
 	stop := context.AfterFunc(round.Context(), func() { cancel(context.Cause(round.Context())) })
 	defer stop()
-	early, local := announcer{round: round, log: j.Agent.Logger}, *j
+	early, local := announcer{round: round, log: j.Agent.Logger, fault: j.Fault}, *j
 	local.Agent.Failed = func(f *agent.Failure) {
 		stop() // the node ends for this failure, even if the round ends too
 		early.failed(f)

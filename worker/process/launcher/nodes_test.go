@@ -252,3 +252,35 @@ func TestOtherNodesHearOfASignalBeforeAllItsWorkersHaveEnded(t *testing.T) {
 		})
 	}
 }
+
+// A node whose machine is at fault leaves for that reason. It announces no failure of a worker, also while another
+// worker of it does not end.
+func TestAFaultOfTheMachineIsNoFailureOfAWorker(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]string{
+		"its workers end": `sleep 60`, "one is deaf": `trap "" TERM; touch $DEAF; while :; do sleep 0.05; done`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := `case $RANK in 0) sleep 60 ;; 1) ` + first + ` ;; esac
+				test -z "$DEAF" || until test -e $DEAF; do sleep 0.02; done; exit 7`
+			if name == "one is deaf" {
+				text = "DEAF=" + filepath.Join(t.TempDir(), "deaf") + "\n" + text
+			}
+			results, errs, _ := onTwoNodes(t, 0, text, func(job *Job) {
+				job.Agent.Grace = 2 * announceAfter
+				if job.Torch.Workers == 2 {
+					job.Fault = func() error { return errors.New("GPU 3 is lost") }
+				}
+			})
+			if !errors.As(errs[1], new(*UnfitError)) || results[1].ExitCode() != 7 {
+				t.Errorf("the node whose machine is at fault got %+v, %v", results[1], errs[1])
+			}
+			r := results[0]
+			if r == nil || r.Cause == nil || !strings.Contains(r.Cause.Error(), "not fit for the job: GPU 3 is lost") ||
+				errors.As(errs[0], new(*OtherNodeError)) {
+				t.Errorf("the other node got %+v, %v", r, errs[0])
+			}
+		})
+	}
+}

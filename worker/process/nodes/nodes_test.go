@@ -239,6 +239,7 @@ func refused(t *testing.T, j job, c Config) error {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		change func(*Config)
 		is     error
@@ -288,6 +289,7 @@ func TestDuplicateNodeRank(t *testing.T) {
 
 // A node that does not reach node 0 reports the address that it tried.
 func TestWaitingInVain(t *testing.T) {
+	t.Parallel()
 	for rank, want := range []string{
 		"1 did not come to 127.0.0.1:%d within 200ms (--node-rank 1)", "node 1 found no node 0 at 127.0.0.1:%d within 200ms",
 	} {
@@ -318,6 +320,7 @@ func TestAllHearOfAProblem(t *testing.T) {
 
 // A node that goes without a word ends the others, which say which it was.
 func TestLostNode(t *testing.T) {
+	t.Parallel()
 	for lost, want := range []string{"node 0 (", "node 1 ("} {
 		all := newJob(t, 2).meetAll(t)
 		left := all[1-lost]

@@ -12,6 +12,7 @@ import (
 
 // Node 0 names at once whom it refuses, and again when it has waited in vain.
 func TestNodeZeroNamesWhomItRefuses(t *testing.T) {
+	t.Parallel()
 	core, logged := observer.New(zapcore.WarnLevel)
 	j := newJob(t, 3)
 	zero := j.node(0)

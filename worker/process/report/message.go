@@ -10,9 +10,10 @@
 //	phase     phase      the step that the worker begins
 //	progress  progress   how much of the current phase is done
 //	result    result     a result, opaque to the agent
+//	state     state      in which step the worker is; the answer to SIGUSR1
 //	failure   failure    why the worker is about to exit with an error
 //
-// The agent sends nothing back. Every message shows that the worker is not hung.
+// The agent sends nothing back. Every message but a state shows that the worker is not hung.
 package report
 
 import (
@@ -36,6 +37,7 @@ const (
 	KindPhase    Kind = "phase"
 	KindProgress Kind = "progress"
 	KindResult   Kind = "result"
+	KindState    Kind = "state"
 	KindFailure  Kind = "failure"
 )
 
@@ -46,7 +48,15 @@ type Message struct {
 	Phase    string          `json:"phase,omitempty"`
 	Progress *Progress       `json:"progress,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
+	State    *State          `json:"state,omitempty"`
 	Failure  *Failure        `json:"failure,omitempty"`
+}
+
+// State is what a worker does at one moment.
+type State struct {
+	Step    string  `json:"step,omitempty"`    // such as "waiting for all ranks at barrier ..."; empty: it computes
+	Seconds float64 `json:"seconds,omitempty"` // for which it has been in the step
+	Kernel  string  `json:"kernel,omitempty"`  // where its kernels are, if its device tells
 }
 
 // Progress says how much of the current phase is done.
@@ -100,6 +110,8 @@ func (m Message) check() error {
 		present = m.Progress != nil
 	case KindResult:
 		present = m.Result != nil
+	case KindState:
+		present = m.State != nil
 	case KindFailure:
 		if m.Failure != nil {
 			return m.Failure.check()

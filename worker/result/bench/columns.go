@@ -86,15 +86,18 @@ func cells(columns []column, r row) []string {
 	return words
 }
 
-// align pads words to the width of their columns, two blanks apart.
+// columnGap stands in front of each column.
+const columnGap = "  "
+
+// align pads words to the width of their columns.
 func align(columns []column, words []string) string {
 	var b strings.Builder
 	for i, c := range columns {
 		gap := strings.Repeat(" ", max(0, c.width-utf8.RuneCountInString(words[i])))
 		if c.left {
-			b.WriteString("  " + words[i] + gap)
+			b.WriteString(columnGap + words[i] + gap)
 		} else {
-			b.WriteString("  " + gap + words[i])
+			b.WriteString(columnGap + gap + words[i])
 		}
 	}
 	return strings.TrimRight(b.String(), " ")

@@ -17,6 +17,7 @@ type Options struct {
 	Graph              bool // the calls are replayed from a graph
 	Markdown           bool
 	Products           bool // the results are of products of matrices
+	Width              int  // the most characters in a line, for a terminal; 0: any number
 }
 
 // NewTable makes the renderer of "gpurun bench": a line for each algorithm, with the
@@ -25,6 +26,9 @@ func NewTable(w io.Writer, o Options) result.CeilingRenderer {
 	t := &table{w: w, o: o, columns: columns(o.Against, !o.Graph)}
 	if o.Products {
 		t.columns = productColumns(o.Against, !o.Graph)
+	}
+	if !o.Markdown {
+		t.columns = fit(t.columns, o.Width)
 	}
 	return t
 }

@@ -72,6 +72,6 @@ func caseCells(c bench.Case) []Cell {
 		{Text: result.FormatSize(c.Bytes), Number: float64(c.Bytes)},
 		{Text: c.Collective},
 		{Text: c.Algorithm},
-		{Text: words(c.DType, c.Op, c.Epilogue, place, c.Mode, count(c.WorldSize, "rank"))},
+		{Text: words(c.DType, c.Op, c.Epilogue, place, c.Mode, result.Count(c.WorldSize, "rank"))},
 	}
 }

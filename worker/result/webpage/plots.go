@@ -9,16 +9,18 @@ import (
 )
 
 // firstShown is how many lines a plot shows at first, so that it can be read; the others wait in its legend.
-const firstShown = 8
+const firstShown = 4
 
 // plots are those of bench, for any report: times and bandwidths by size, with the thresholds that hold for them.
 func plots(r result.Report) []Plot {
 	var all []Plot
-	for _, p := range bench.Panels(r) {
+	panels := bench.Panels(r)
+	for i, fastest := range bench.Fastest(panels, firstShown) {
+		p := panels[i]
 		if p.Empty() {
 			continue
 		}
-		spec := convert(p)
+		spec := convert(p, fastest)
 		metric := "busbw"
 		if strings.Contains(p.YLabel, "time") {
 			metric = "latency"
@@ -29,9 +31,10 @@ func plots(r result.Report) []Plot {
 	return all
 }
 
-func convert(p plot.Panel) Plot {
-	spec := Plot{Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, Bytes: true, Levels: []Level{}, Hidden: []string{}}
-	for _, l := range p.Lines {
+// convert makes a plot of a panel. Lines without points in the panel of the fastest are hidden at first.
+func convert(p, fastest plot.Panel) Plot {
+	spec := Plot{Title: fastest.Title, XLabel: p.XLabel, YLabel: p.YLabel, Bytes: true, Levels: []Level{}, Hidden: []string{}}
+	for i, l := range p.Lines {
 		line := Line{Name: l.Name}
 		for _, at := range l.Points {
 			if at.Y > 0 {
@@ -41,7 +44,7 @@ func convert(p plot.Panel) Plot {
 		if len(line.Points) == 0 {
 			continue
 		}
-		if len(spec.Lines) >= firstShown {
+		if len(fastest.Lines[i].Points) == 0 {
 			spec.Hidden = append(spec.Hidden, line.Name)
 		}
 		spec.Lines = append(spec.Lines, line)

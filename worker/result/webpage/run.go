@@ -43,7 +43,7 @@ func passed(r result.Report) string {
 			unverified++
 		}
 	}
-	text := fmt.Sprintf("%s on %s", count(len(r.Results), "result"), result.Machines(r.Devices))
+	text := fmt.Sprintf("%s on %s", result.Count(len(r.Results), "result"), result.Machines(r.Devices))
 	switch {
 	case len(r.Results) == 0:
 		text = "no results"
@@ -58,14 +58,6 @@ func passed(r result.Report) string {
 		text += "; " + r.Further.String()
 	}
 	return text
-}
-
-// count reads "1 result" or "2 results".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // checks are those of the machine before the run.

@@ -183,7 +183,8 @@ func (c *candidate) subsets(arrivals [][]int, count int) []way {
 	return out
 }
 
-// generations lets so many arrivals synchronize, then as many again, until no thread waits.
+// generations lets so many arrivals synchronize, then as many again, until no thread waits. Arrivals by bar.arrive may
+// be left at the end.
 func (c *candidate) generations(arrivals [][]int, count int) []way {
 	var out []way
 	next := make([]int, len(arrivals))
@@ -197,7 +198,7 @@ func (c *candidate) generations(arrivals [][]int, count int) []way {
 			c.meet(done, met, met)
 			met, thread = nil, 0
 		}
-		if len(met) == 0 && c.allArrived(arrivals, next) {
+		if !c.anyWaits(met) && c.allArrived(arrivals, next) {
 			out = append(out, way{done, c.relation()})
 			return
 		}

@@ -36,7 +36,8 @@
 // # Limits
 //
 //   - All words have one size. No two locations overlap in part.
-//   - The read and the write of an atomic operation are two events in program order, as dartagnan has them.
+//   - The read and the write of an atomic operation are two events in program order, as dartagnan has them. They race
+//     as one operation: what observes the write is ordered behind both.
 //   - An atomic compare-and-swap that fails writes the value that it has read.
 //   - Loops are bounded by [Options].Unroll. [Result].Bounded says that longer runs were left out.
 //   - An execution that waits at a barrier for ever has no final state. [Result].Deadlock says that there are such.

@@ -57,12 +57,21 @@ func barrierTests() (all []made) {
 				{"ld.acquire.sys r0, f", "bar.sync 0, 2"},
 				{"bar.sync 0, 2", "ld.weak r0, x"},
 			},
-			racy: true, // where the flag was not set yet
+			racy:   true, // where the flag was not set yet
+			places: []place{{0, 1}, {0, 0}, {0, 0}},
+		},
+		{
+			// Who comes first with the one who waits decides what that has seen, and whether it waits for ever.
+			name: "three arrive where two are counted", outcome: `P2:r0 == 0`, allowed: true, racy: true,
+			places: triples["block"],
+			columns: [][]string{
+				{"st.weak x, 1", "bar.arrive 0, 2"}, {"bar.arrive 0, 2"}, {"bar.sync 0, 2", "ld.weak r0, x"},
+			},
 		},
 	} {
-		m.places, m.initial, m.axiom, m.racesKnown = block, "x=0; f=0", "Causality", true
-		if len(m.columns) == 3 {
-			m.places = []place{{0, 1}, {0, 0}, {0, 0}}
+		m.initial, m.axiom, m.racesKnown = "x=0; f=0", "Causality", true
+		if m.places == nil {
+			m.places = block
 		}
 		all = append(all, m)
 	}

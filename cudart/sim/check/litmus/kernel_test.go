@@ -17,6 +17,9 @@ type kernel struct {
 	warps  []int
 	homes  []home // of the threads
 	values int    // temporary registers
+	// barriers says that the thread being written has barriers, and static are those of bar.cta, by their numbers.
+	barriers bool
+	static   []string
 }
 
 type home struct{ rank, block, warp int }
@@ -25,11 +28,13 @@ const (
 	wordBytes   = 256  // from a location to the next
 	resultsAt   = 4096 // the registers of thread t are at resultsAt + t*threadBytes
 	threadBytes = 256
+	mostValues  = 400
 )
 
-// compile makes the kernel of a test, or reports false where the test has something that PTX cannot say.
-func compile(t *Test) (*kernel, bool) {
-	k := &kernel{test: t}
+// compile makes the kernel of a test. Where it has something that PTX, or the simulator, cannot say, the reason is not
+// "".
+func compile(t *Test) (k *kernel, reason string) {
+	k = &kernel{test: t}
 	k.place()
 	k.text.WriteString(".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"litmus.cu\"\n" +
 		".visible .entry litmus(.param .u64 base, .param .u32 rank)\n{\n" +
@@ -39,7 +44,8 @@ func compile(t *Test) (*kernel, bool) {
 			fmt.Fprintf(&k.text, "\t.reg .b32 %%r%d_%d;\n", i, j)
 		}
 	}
-	k.text.WriteString("\t.reg .b32 %v<200>;\n\tld.param.u64 %base, [base];\n\tld.param.u32 %self, [rank];\n" +
+	fmt.Fprintf(&k.text, "\t.reg .b32 %%v<%d>;\n", mostValues)
+	k.text.WriteString("\tld.param.u64 %base, [base];\n\tld.param.u32 %self, [rank];\n" +
 		"\tmov.u32 %block, %ctaid.x;\n\tmov.u32 %warp, %tid.x;\n\tand.b32 %lane, %warp, 31;\n\tshr.u32 %warp, %warp, 5;\n" +
 		"\tsetp.eq.u32 %acts, %lane, 0;\n")
 	for i := range t.Threads {
@@ -49,12 +55,15 @@ func compile(t *Test) (*kernel, bool) {
 	}
 	k.text.WriteString("\tret;\n")
 	for i := range t.Threads {
-		if !k.thread(i) {
-			return nil, false
+		if reason := k.thread(i); reason != "" {
+			return nil, reason
 		}
 	}
 	k.text.WriteString("}\n")
-	return k, k.values < 200
+	if k.values >= mostValues {
+		return nil, "too many operands"
+	}
+	return k, ""
 }
 
 // place gives the threads their warps.
@@ -79,20 +88,14 @@ func (k *kernel) place() {
 	}
 }
 
-// thread writes the code of a thread. Where it has a barrier, all lanes go through it and one accesses memory; then it
-// has no branches. Elsewhere the other lanes end at once.
-func (k *kernel) thread(number int) bool {
+// thread writes the code of a thread. Where it has a barrier, all lanes go through it and one accesses memory.
+// Elsewhere the other lanes end at once.
+func (k *kernel) thread(number int) (reason string) {
 	t := &k.test.Threads[number]
-	is := func(o Opcode) bool {
-		return slices.ContainsFunc(t.Code, func(in Instruction) bool { return in.Opcode == o })
-	}
-	barriers := is(Barrier)
-	if barriers && is(Branch) {
-		return false
-	}
+	k.barriers = slices.ContainsFunc(t.Code, func(in Instruction) bool { return in.Opcode == Barrier })
 	fmt.Fprintf(&k.text, "thread%d:\n", number)
 	guard := "@%acts "
-	if !barriers {
+	if !k.barriers {
 		k.text.WriteString("\t@!%acts ret;\n")
 		guard = ""
 	}
@@ -103,8 +106,8 @@ func (k *kernel) thread(number int) bool {
 		in := &t.Code[at]
 		k.lines = append(k.lines, in)
 		fmt.Fprintf(&k.text, "at%d_%d:\n\t.loc 1 %d 0\n", number, at, len(k.lines))
-		if !k.instruction(number, in, guard) {
-			return false
+		if reason := k.instruction(number, in, guard); reason != "" {
+			return reason
 		}
 	}
 	fmt.Fprintf(&k.text, "at%d_%d:\n", number, len(t.Code))
@@ -112,7 +115,7 @@ func (k *kernel) thread(number int) bool {
 		fmt.Fprintf(&k.text, "\t%sst.global.b32 [%%base+%d], %%r%d_%d;\n", guard, resultsAt+number*threadBytes+4*j, number, j)
 	}
 	k.text.WriteString("\tret;\n")
-	return true
+	return ""
 }
 
 // operand is a register that holds an operand.
@@ -130,79 +133,83 @@ var (
 		Weak: "weak", Relaxed: "relaxed", Acquire: "acquire", Release: "release", AcquireRelease: "acq_rel",
 		SequentiallyConsistent: "sc",
 	}
-	strengthNames = map[Scope]string{NoScope: "", CTA: ".cta", GPU: ".gpu", System: ".sys"}
-	atomTypes     = map[string]string{
+	strengthNames   = map[Scope]string{NoScope: "", CTA: ".cta", GPU: ".gpu", System: ".sys"}
+	arithmeticTypes = map[string]string{
+		"add": "s32", "sub": "s32", "mul": "lo.s32", "div": "s32", "and": "b32", "or": "b32", "xor": "b32",
+	}
+	atomTypes = map[string]string{
 		"add": "u32", "and": "b32", "or": "b32", "xor": "b32", "min": "s32", "max": "s32", "inc": "u32", "dec": "u32",
 		"exch": "b32", "cas": "b32",
 	}
 )
 
-func (k *kernel) instruction(thread int, in *Instruction, guard string) bool {
-	var operands []string
-	if in.Opcode != Barrier {
-		for _, o := range in.Operands {
-			operands = append(operands, k.operand(thread, o))
-		}
-	}
-	result := fmt.Sprintf("%%r%d_%d", thread, in.Register)
-	strength := orderNames[in.Order] + strengthNames[in.Scope]
-	address := ""
-	if in.Opcode == Load || in.Opcode == Store || in.Opcode == Atomic {
-		l := k.test.Locations[in.Location]
-		if in.Proxy != Generic || l.Memory != in.Location {
-			return false
-		}
-		address = fmt.Sprintf("[%%base+%d]", wordBytes*in.Location)
-	}
-	write := func(format string, args ...any) bool {
-		fmt.Fprintf(&k.text, "\t"+format+";\n", args...)
-		return true
-	}
-	switch in.Opcode {
-	case Move:
-		return write("mov.b32 %s, %s", result, operands[0])
-	case Load:
-		return write("%sld.%s.global.b32 %s, %s", guard, strength, result, address)
-	case Store:
-		return write("%sst.%s.global.b32 %s, %s", guard, strength, address, operands[0])
-	case Fence:
-		return write("%sfence.%s", guard, strength)
-	case Atomic:
-		kind, ok := atomTypes[in.Operation]
-		values := strings.Join(operands, ", ")
-		switch {
-		case !ok:
-			return false
-		case in.Register < 0:
-			return write("%sred.%s.global.%s.%s %s, %s", guard, strength, in.Operation, kind, address, values)
-		}
-		return write("%satom.%s.global.%s.%s %s, %s, %s", guard, strength, in.Operation, kind, result, address, values)
-	case Barrier:
-		return k.barrier(in, write)
-	case Branch:
-		if in.Operation == "" {
-			return write("bra at%d_%d", thread, in.Target)
-		}
-		return write("setp.%s.s32 %%p, %s, %s", in.Operation, operands[0], operands[1]) &&
-			write("@%%p bra at%d_%d", thread, in.Target)
-	}
-	return false
+// write writes an instruction. It returns no reason against it.
+func (k *kernel) write(format string, args ...any) (reason string) {
+	fmt.Fprintf(&k.text, "\t"+format+";\n", args...)
+	return ""
 }
 
-// barrier writes bar.sync or bar.arrive. A litmus thread is a warp, so its barriers count 32 times as many.
-func (k *kernel) barrier(in *Instruction, write func(format string, args ...any) bool) bool {
-	for _, o := range in.Operands {
-		if o.Register >= 0 {
-			return false
+func (k *kernel) instruction(thread int, in *Instruction, guard string) (reason string) {
+	switch in.Opcode {
+	case Barrier:
+		return k.barrier(thread, in)
+	case Branch:
+		return k.branch(thread, in)
+	case Load, Store, Atomic:
+		switch l := k.test.Locations[in.Location]; {
+		case in.Proxy != Generic:
+			return "an access by the proxy of surfaces, textures or constants: the simulator has none of these"
+		case l.Memory != in.Location:
+			return "a second address of the same memory: the simulator has only multicast addresses, by multimem"
 		}
 	}
-	switch {
-	case in.Barrier.Static:
-		return false
-	case len(in.Operands) == 1:
-		return write("bar.sync %d", in.Operands[0].Value)
-	case in.Barrier.Arrive:
-		return write("bar.arrive %d, %d", in.Operands[0].Value, 32*in.Operands[1].Value)
+	var operands []string
+	for _, o := range in.Operands {
+		operands = append(operands, k.operand(thread, o))
 	}
-	return write("bar.sync %d, %d", in.Operands[0].Value, 32*in.Operands[1].Value)
+	result, values := fmt.Sprintf("%%r%d_%d", thread, in.Register), strings.Join(operands, ", ")
+	strength := orderNames[in.Order] + strengthNames[in.Scope]
+	address := fmt.Sprintf("[%%base+%d]", wordBytes*in.Location)
+	switch in.Opcode {
+	case Move:
+		return k.write("mov.b32 %s, %s", result, values)
+	case Arithmetic:
+		if kind := arithmeticTypes[in.Operation]; kind != "" {
+			return k.write("%s.%s %s, %s", in.Operation, kind, result, values)
+		}
+	case Load:
+		return k.write("%sld.%s.global.b32 %s, %s", guard, strength, result, address)
+	case Store:
+		return k.write("%sst.%s.global.b32 %s, %s", guard, strength, address, values)
+	case Fence:
+		return k.write("%sfence.%s", guard, strength)
+	case ProxyFence:
+		if in.Proxy == Alias {
+			return k.write("%sfence.proxy.alias", guard)
+		}
+		return "a fence of the proxy of surfaces, textures or constants: PTX has none of that name"
+	case Atomic:
+		return k.atomic(in, guard, strength, result, address, values)
+	}
+	return fmt.Sprintf("the operation %s", in.Text)
+}
+
+func (k *kernel) atomic(in *Instruction, guard, strength, result, address, values string) (reason string) {
+	kind := atomTypes[in.Operation]
+	switch {
+	case kind == "":
+		return "the atomic operation ." + in.Operation
+	case in.Register < 0:
+		return k.write("%sred.%s.global.%s.%s %s, %s", guard, strength, in.Operation, kind, address, values)
+	}
+	return k.write("%satom.%s.global.%s.%s %s, %s, %s", guard, strength, in.Operation, kind, result, address, values)
+}
+
+func (k *kernel) branch(thread int, in *Instruction) (reason string) {
+	if in.Operation == "" {
+		return k.write("bra at%d_%d", thread, in.Target)
+	}
+	a, b := k.together(thread, in.Operands[0]), k.together(thread, in.Operands[1])
+	k.write("setp.%s.s32 %%p, %s, %s", in.Operation, a, b)
+	return k.write("@%%p bra at%d_%d", thread, in.Target)
 }

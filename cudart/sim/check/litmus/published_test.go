@@ -10,7 +10,7 @@ import (
 )
 
 // Verdicts of others are compared where GPURUN_LITMUS names a folder of tests and GPURUN_LITMUS_EXPECTED a file of
-// their verdicts, as Dat3M publishes them.
+// their verdicts, as Dat3M publishes them. The tests run as kernels, too.
 func TestPublishedVerdicts(t *testing.T) {
 	folder, expected := os.Getenv("GPURUN_LITMUS"), os.Getenv("GPURUN_LITMUS_EXPECTED")
 	if folder == "" || expected == "" {
@@ -25,7 +25,7 @@ func TestPublishedVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	agree, unsupported := 0, 0
+	agree, unsupported, kernels := 0, 0, coverage{t: t, lenient: true}
 	err = filepath.Walk(folder, func(path string, _ os.FileInfo, err error) error {
 		want, known := verdicts.Verdict(path)
 		if err != nil || !known || !strings.HasSuffix(path, ".litmus") {
@@ -52,10 +52,12 @@ func TestPublishedVerdicts(t *testing.T) {
 		default:
 			agree++
 		}
+		kernels.add(string(text))
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%d verdicts agree of %d, %d tests are not modeled", agree, len(verdicts), unsupported)
+	t.Log(&kernels)
 }

@@ -88,13 +88,36 @@ func (x *execution) racing() (pairs [][2]int) {
 		(x.loc[a] & x.memory).each(func(b int) {
 			ea, eb := &x.events[a], &x.events[b]
 			reads := ea.kind == read && eb.kind == read
-			if ea.thread >= 0 && ea.thread < eb.thread && !reads && !x.strong.has(a, b) && !x.cause.has(a, b) &&
-				!x.cause.has(b, a) {
+			if ea.thread >= 0 && ea.thread < eb.thread && !reads && !x.strong.has(a, b) && !x.ordered(a, b) {
 				pairs = append(pairs, [2]int{a, b})
 			}
 		})
 	})
 	return pairs
+}
+
+// ordered reports whether causality orders two events. An atomic operation is one operation for that: who has observed
+// its write is behind its read as well.
+func (x *execution) ordered(a, b int) bool {
+	for _, p := range x.operation(a) {
+		for _, q := range x.operation(b) {
+			if x.cause.has(p, q) || x.cause.has(q, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// operation is an event, with the other half of an atomic operation.
+func (x *execution) operation(e int) []int {
+	switch {
+	case x.rmw[e] != 0:
+		return []int{e, e + 1}
+	case e > 0 && x.rmw.has(e-1, e):
+		return []int{e - 1, e}
+	}
+	return []int{e}
 }
 
 // findRaces adds the races of an execution.

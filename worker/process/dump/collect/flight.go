@@ -78,9 +78,8 @@ func (f *Flight) read(ctx context.Context, rank int) func(*dump.Rank) {
 		select {
 		case <-ctx.Done():
 			return missing("PyTorch's flight recorder: %v", errors.Join(
-				fmt.Errorf("no dump in %s within %v: its first dump takes PyTorch 2.11 about 5 s, for it imports "+
-					"torch._inductor to name lines, or its watchdog waits for Python's lock; ask again with gpurun dump", path,
-					flightBound), lastErr))
+				fmt.Errorf("no dump in %s within %v: another thread holds Python's lock, or Python runs with -I, -E or -S, "+
+					"where the first dump imports torch._inductor; ask again with gpurun dump", path, flightBound), lastErr))
 		case <-time.After(flightInterval):
 		}
 		now, err := os.Stat(path)

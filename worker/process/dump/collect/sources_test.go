@@ -170,15 +170,6 @@ func TestGPUs(t *testing.T) {
 	}
 }
 
-func TestXids(t *testing.T) {
-	t.Parallel()
-	got := parseXids("6,1,1,-;NVRM: Xid (PCI:0000:19:00): 31, pid=1\n6,2,2,-;usb 1-1\n" +
-		"6,3,3,-;NVRM: Xid (PCI:0000:19:00): 79, GPU has fallen off the bus.\n6,4,4,-;NVRM: Xid (PCI:0000:3B:00): 13\n")
-	if len(got) != 2 || got["0000:19:00"] != 79 || got["0000:3b:00"] != 13 {
-		t.Errorf("%v", got)
-	}
-}
-
 // A program named py-spy stands in for py-spy. It exits with an error, as for a process that has ended meanwhile.
 func TestPySpy(t *testing.T) {
 	folder := t.TempDir()

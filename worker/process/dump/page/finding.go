@@ -87,13 +87,14 @@ func (j job) stopped() (all []finding) {
 		"t": "stopped by a debugger (state t); detach it and %s will go on: pid %s",
 	}
 	for _, state := range []string{"T", "t"} {
-		ranks := j.numbers(func(r rank) bool { return r.alive() && r.state() == state })
+		in := func(r rank) bool { return r.alive() && r.state() == state }
+		ranks := j.numbers(in)
 		if len(ranks) == 0 {
 			continue
 		}
 		var pids []string
 		for _, r := range j.ranks {
-			if slices.Contains(ranks, r.number()) {
+			if in(r) {
 				pids = append(pids, fmt.Sprint(r.process.PID))
 			}
 		}

@@ -13,6 +13,7 @@ import (
 type group struct {
 	name    string
 	members []int // ranks of the group whose recorder answered
+	others  []int // those whose recorder did not, where the group's ranks are known
 	bySeq   map[int]map[int64]dump.Collective
 }
 
@@ -50,6 +51,11 @@ func (j job) groups() (all []*group) {
 		for _, n := range answered {
 			if known := ranksOf[g.name]; slices.Contains(known, n) || known == nil && g.bySeq[n] != nil {
 				g.members = append(g.members, n)
+			}
+		}
+		for _, n := range ranksOf[g.name] {
+			if !slices.Contains(answered, n) {
+				g.others = append(g.others, n)
 			}
 		}
 	}
@@ -126,13 +132,25 @@ func (j job) recorded() (all []finding, conclusive bool) {
 			text, found = j.neverEntered(f), true
 		}
 		if !found {
-			text = fmt.Sprintf("%s %s in %s, called alike: the network or a GPU is left as cause", j.of(f.waiting),
-				plural(f.waiting, "is", "are all"), f.call(f.waiting))
+			text = fmt.Sprintf("%s %s in %s, called alike%s", j.of(f.waiting), plural(f.waiting, "is", "are all"),
+				f.call(f.waiting), j.cause(f))
 		}
 		conclusive = conclusive || found
 		all = append(all, finding{text, fmt.Sprintf("%s of %s, group %s", byRecorder, named(f.members), f.name)})
 	}
 	return all, conclusive
+}
+
+// cause is what is left as cause when all whose recorders answered have called alike.
+func (j job) cause(f front) string {
+	ended := j.numbers(func(r rank) bool { return !r.alive() && slices.Contains(f.others, r.number()) })
+	switch {
+	case len(ended) > 0:
+		return fmt.Sprintf("; %s of the same group %s ended", named(ended), plural(ended, "has", "have"))
+	case len(f.others) > 0:
+		return fmt.Sprintf("; of %s no recorder answered", named(f.others))
+	}
+	return ": the network or a GPU is left as cause"
 }
 
 func (f front) explains(blocked map[int]bool) int {

@@ -33,8 +33,21 @@ func TestRankWithoutRecorder(t *testing.T) {
 	recorded(&all[0], 6, "ALLREDUCE", []int64{4}, train)
 	recorded(&all[1], 6, "ALLREDUCE", []int64{4}, train)
 	const want = "ranks 0,1 of 3 are all in ALLREDUCE #6 (train.py:214), called alike"
-	if got := sentence(t, all); !strings.HasPrefix(got, want) {
-		t.Errorf("%q", got)
+	for ranksOfGroup, rest := range map[int]string{
+		0: ": the network or a GPU is left", 2: ": the network or a GPU is left", 3: "; of rank 2 no recorder answered",
+	} {
+		for i := range 2 {
+			for k := range all[i].Collectives {
+				all[i].Collectives[k].Ranks = []int{0, 1, 2}[:ranksOfGroup]
+			}
+		}
+		if got := sentence(t, all); !strings.HasPrefix(got, want+rest) {
+			t.Errorf("%d ranks in the group: %q", ranksOfGroup, got)
+		}
+	}
+	page := write(t, story{ranks: ended(all, 2, "exited with code 9")})
+	if !strings.Contains(page, "called alike; rank 2 of the same group\n  has ended") {
+		t.Errorf("a rank that has ended is no cause:\n%s", page)
 	}
 }
 

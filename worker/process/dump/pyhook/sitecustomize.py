@@ -42,6 +42,31 @@ def _name_for_old_torch():
         return
 
 
+# A dump of the flight recorder names lines. For that PyTorch's own thread asks whether the module torch has _inductor,
+# and by asking imports it: seconds with Python's lock, in which a program that hangs gives no dump, and one that works
+# stands still. A program that has not imported it has no generated code, so that its answer would be empty.
+class _NoInductorForDumps:
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch._inductor":
+            return None  # it is up to the other finders
+        import sys
+
+        frame = sys._getframe()
+        while frame.f_back:
+            frame = frame.f_back
+        # In a thread that Python did not start, no frame of a program calls torch.__getattr__.
+        if frame.f_code.co_name == "__getattr__" and frame.f_globals.get("__name__") == "torch":
+            raise AttributeError("gpurun: torch._inductor is not imported for a dump")
+        return None
+
+
+def _speed_up_dumps():
+    import os, sys
+
+    if "TORCH_NCCL_DEBUG_INFO_PIPE_FILE" in os.environ:
+        sys.meta_path.insert(0, _NoInductorForDumps())
+
+
 def _make_way():
     import sys
 
@@ -52,6 +77,7 @@ def _make_way():
 
 _ask_for_stacks()
 _name_for_old_torch()
+_speed_up_dumps()
 _make_way()
 # Without another one this fails as site expects it to: there is no sitecustomize.
 import sitecustomize

@@ -5,9 +5,11 @@ package ras
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"regexp"
 	"slices"
 
 	"gpurun/worker/process/dump"
@@ -30,14 +32,29 @@ func Read(r io.Reader) ([]dump.Communicator, error) {
 	if begin < 0 {
 		return nil, fmt.Errorf("NCCL's RAS status is no JSON, which needs NCCL 2.28 or newer: %.60q", in)
 	}
+	in = missingComma.ReplaceAll(in[begin:], []byte("$1,$2"))
 	var s status
-	if err := json.Unmarshal(in[begin:], &s); err != nil {
-		return nil, fmt.Errorf("NCCL's RAS status: %w", err)
+	if err := json.Unmarshal(in, &s); err != nil {
+		return nil, fmt.Errorf("NCCL's RAS status: %w%s", err, place(in, err))
 	}
 	if s.Version == "" {
 		return nil, fmt.Errorf("NCCL's RAS status lacks nccl_version")
 	}
 	return s.communicators(), nil
+}
+
+// missingComma is where NCCL 2.28 forgets a comma: between the GPU and the status of a rank that does not answer.
+var missingComma = regexp.MustCompile(`("nvml_dev": -?[0-9]+)(\s*"status")`)
+
+// place shows the text around a mistake in JSON.
+func place(in []byte, err error) string {
+	var syntax *json.SyntaxError
+	if !errors.As(err, &syntax) {
+		return ""
+	}
+	const around = 60
+	at := int(syntax.Offset)
+	return fmt.Sprintf(", at byte %d: %q", at, in[max(0, at-around):min(len(in), at+around)])
 }
 
 // status is what jsonWriteHeader and its neighbours write in NCCL's src/ras/client_support.cc.

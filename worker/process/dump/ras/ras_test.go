@@ -96,6 +96,15 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// NCCL 2.28.9 leaves out a comma in the status of a rank that does not answer.
+func TestReadWithoutComma(t *testing.T) {
+	without := strings.Replace(answer, "\"nvml_dev\": 1,\n", "\"nvml_dev\": 1\n", 1)
+	got, err := Read(strings.NewReader(without))
+	if without == answer || err != nil || len(got) != 1 || !got[0].Ranks[1].Dead {
+		t.Errorf("%+v, error %v; want rank 1 dead", got, err)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"NCCL 2.27": "ERROR: Unknown command: set format json\nNCCL version 2.27.3 compiled with CUDA 12.9\n",
@@ -104,6 +113,14 @@ func TestReadRefuses(t *testing.T) {
 		if c, err := Read(strings.NewReader(text)); err == nil {
 			t.Errorf("%s: %v, want an error", name, c)
 		}
+	}
+}
+
+// A mistake in the status is shown with what stands around it.
+func TestReadShowsMistakes(t *testing.T) {
+	_, err := Read(strings.NewReader(strings.Replace(answer, `"host": "10.0.0.1",`, `"host": "10.0.0.1"`, 1)))
+	if err == nil || !strings.Contains(err.Error(), `"host\": \"10.0.0.1\"\n          \"pid`) {
+		t.Errorf("error %v, want one that shows the host and what follows", err)
 	}
 }
 

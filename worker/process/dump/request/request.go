@@ -101,8 +101,8 @@ func ask(ctx context.Context, socket string, agentPID int) ([]byte, error) {
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
-		return nil, fmt.Errorf("gpurun (pid %d) does not take requests for dumps here: %w; it must run a program, in the "+
-			"same network namespace", agentPID, err)
+		return nil, fmt.Errorf("gpurun (pid %d) does not take requests for dumps here: %w; it must run a program or a "+
+			"collective, in the same network namespace", agentPID, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()

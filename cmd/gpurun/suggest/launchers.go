@@ -1,0 +1,77 @@
+package suggest
+
+// launcherHabits are flags of other launchers: mpirun, srun, horovodrun, deepspeed, docker run, ncu and nsys.
+var launcherHabits = []habit{
+	{
+		[]string{
+			"-n", "-np", "--np", "--n", "--ntasks", "--num-procs", "-npernode", "--npernode", "-ppn", "--ppn",
+			"-perhost", "--perhost", "--ntasks-per-node", "--tasks-per-node", "-map-by", "--map-by",
+		},
+		"--nproc-per-node sets the number of processes",
+	},
+	{
+		[]string{"-g", "--ngpus", "--nthreads", "--gpus", "--num-gpus", "--gres", "-G", "--gpus-per-node", "--gpus-per-task"},
+		"--nproc-per-node sets the number of GPUs",
+	},
+	{[]string{"-N", "--nodes", "--num-nodes"}, "--nnodes sets the number of machines"},
+	{[]string{"--min-np", "--max-np", "--host-discovery-script"}, "--nnodes MIN:MAX sets the machines of an elastic job"},
+	{
+		[]string{"-host", "--host", "-H", "--hosts", "-hostfile", "--hostfile", "-machinefile", "--machinefile", "-f"},
+		"gpurun is started once on each machine: --nnodes, --node-rank and --master-addr say which one this is",
+	},
+	{
+		[]string{"-bind-to", "--bind-to", "--bind-to-core", "--cpu-bind", "--cpus-per-task", "--rank-by"},
+		"--numa-binding binds processes to the CPUs near their GPUs",
+	},
+	{
+		[]string{"-bind-to", "--bind-to", "--bind-to-core", "--cpu-bind", "--cpus-per-task", "--rank-by"},
+		"binding to CPUs applies to launched programs: leave it out",
+	},
+	{[]string{"--start-timeout"}, "--join-timeout sets how long a node waits for the others"},
+	{
+		[]string{"--network-interface", "--network-interfaces"},
+		"processes inherit NCCL_SOCKET_IFNAME, by which NCCL chooses",
+	},
+	{
+		[]string{"--timeline-filename", "--autotune", "--fusion-threshold-mb", "--cycle-time-ms", "--cache-capacity"},
+		"Horovod reads it from a variable, such as HOROVOD_TIMELINE, which processes inherit",
+	},
+	{[]string{"--gloo", "--mpi", "--mca", "-mca", "--prtemca", "--launcher"}, "gpurun needs no MPI: leave it out"},
+	{[]string{"--allow-run-as-root"}, "gpurun runs as any user: leave it out"},
+	{
+		[]string{"--tag-output", "-tag-output", "-l", "--label", "--timestamp-output", "-prepend-rank"},
+		"each line of a process has its rank in front: leave it out",
+	},
+	{[]string{"-wdir", "--wdir", "--chdir", "-D", "--workdir"}, "processes start in the current folder: use cd before"},
+	{[]string{"--include", "--exclude"}, "CUDA_VISIBLE_DEVICES selects GPUs"},
+	{[]string{"--deepspeed", "--deepspeed-config"}, "it belongs to the script: write it behind SCRIPT.py"},
+	{[]string{"--no-ssh", "--ssh-port"}, "gpurun starts nothing on other machines: leave it out"},
+	{[]string{"--use-env"}, "gpurun always sets LOCAL_RANK, as that asks for: leave it out"},
+	{
+		[]string{
+			"-p", "--partition", "-A", "--account", "-J", "--job-name", "--time", "--qos", "--mem", "--exclusive", "-w",
+			"--nodelist", "--constraint", "--reservation", "--container-image", "--container-mounts",
+		},
+		"gpurun allocates no machines: write it behind srun, in front of gpurun",
+	},
+	{
+		[]string{
+			"--set", "--section", "--target-processes", "-k", "--kernel-name", "--metrics", "--launch-count", "--launch-skip",
+			"--nvtx", "--trace", "--profile-from-start",
+		},
+		"gpurun is no profiler: write it behind ncu or nsys, in front of gpurun",
+	},
+	{
+		[]string{
+			"-it", "-i", "--rm", "--ipc", "--shm-size", "--privileged", "-v", "--volume", "--network", "--name", "--entrypoint",
+			"-u", "--user", "--mount", "--cap-add", "--ulimit", "-d", "--detach",
+		},
+		"gpurun starts no containers: write it behind docker run, in front of the image",
+	},
+	{
+		[]string{"-e", "-x", "--env", "-genv", "-env", "--export"},
+		"processes inherit the environment: write NAME=VALUE gpurun COMMAND",
+	},
+	{[]string{"-o", "--output"}, "--log-dir keeps what each process prints"},
+	{[]string{"--check-build"}, "gpurun version says how it was built"},
+}

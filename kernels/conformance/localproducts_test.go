@@ -1,0 +1,64 @@
+package conformance
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels/matmul"
+	"gpurun/kernels/reference"
+)
+
+// An A of few rows is multiplied transposed: of one row, of as many as a tile has columns; with columns of C beyond a
+// tile, in several tiles and in pieces of them, with and without disorder. A C whose rows are not aligned is not. Other
+// local products have tiles of the width that fits.
+func TestLocalProducts(t *testing.T) {
+	t.Parallel()
+	for i, c := range []struct {
+		m, n, k int64
+		sms     int
+		module  string
+	}{
+		{1, 8, 8, 2, "transposed_64"},
+		{16, 328, 456, 2, "transposed_64"},
+		{64, 264, 64 * 40, 8, "transposed_64"}, // two tiles, each with a piece
+		{65, 400, 200, 4, "transposed_128"},
+		{128, 520, 520, 8, "transposed_128"},
+		{48, 136, 64 * 72, 8, "transposed_64"}, // a tile in four pieces
+		{64, 12, 64, 2, "product_112"},
+		{129, 8, 64, 2, "product_112"},
+		{140, 170, 520, 2, "product_176"},
+		{300, 120, 64, 4, "product_128"},
+	} {
+		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
+			t.Parallel()
+			var calls []matmulCall
+			for _, name := range []string{"matmul-allreduce decomposed", "allgather-matmul decomposed"} {
+				call := namedCalls([]string{name}, p, 1)[0]
+				call.in = product(call.operation, p, 1, reference.Pattern(i%2), uint64(i))
+				calls = append(calls, call)
+			}
+			backend := sim.New(1, sim.Options{Major: 9, Seed: uint64(i % 3)})
+			g, loaded := groupFor(1, backend, calls), []string{}
+			g.source = func(module string) ([]byte, error) {
+				loaded = append(loaded, module)
+				return catalog(module)
+			}
+			g.run(t, func(m *member) error {
+				r, err := newRunner(m)
+				if err != nil {
+					return err
+				}
+				r.SMs = c.sms
+				return runMatmuls(m, r, calls)
+			})
+			want := func(name string) bool { return strings.Contains(name, "_"+c.module+"_") }
+			if !slices.ContainsFunc(loaded, want) {
+				t.Errorf("multiplied by one of %q, not by %s", loaded, c.module)
+			}
+		})
+	}
+}
