@@ -1,8 +1,6 @@
 package check
 
-import (
-	"gpurun/cudart/sim/check/finding"
-)
+import "gpurun/cudart/sim/check/finding"
 
 // StaleFlag: a wait was fulfilled by a write of an earlier launch than the one that its writer makes now.
 //

@@ -1,4 +1,4 @@
-// arm64init is the first process of the machine that scripts/packages/arm64.sh emulates. It runs the lines of /commands
+// Command arm64init is the first process of the machine that scripts/packages/arm64.sh emulates. It runs the lines of /commands
 // one after the other, says how each ended, and switches the machine off.
 package main
 
