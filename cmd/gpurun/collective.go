@@ -123,7 +123,7 @@ func collectiveLong(what *collective.Collective) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s.\n\n%s\n\nAlgorithms:\n", what.Name, what.Summary, verification(what.Shape))
 	for _, algorithm := range what.Algorithms {
-		fmt.Fprintln(&b, entry(algorithm.Name, algorithm.Summary))
+		fmt.Fprintln(&b, entry(algorithm.Name, algorithm.Summary, helpWidth))
 	}
 	b.WriteString("\nTimes are medians, in microseconds, of the slowest rank.\n\n" + exitCodesWithThresholds)
 	return b.String()
@@ -188,7 +188,7 @@ result, and the CPU verifies samples of it.
 Algorithms:
 `)
 	for _, algorithm := range what.Algorithms {
-		fmt.Fprintln(&b, entry(algorithm.Name, algorithm.Summary))
+		fmt.Fprintln(&b, entry(algorithm.Name, algorithm.Summary, helpWidth))
 	}
 	b.WriteString("\nTimes are of the slowest rank; the first column is the median. TFLOP/s are per rank.\n\n" + exitCodes)
 	return b.String()

@@ -138,6 +138,9 @@ func (k *errorKeeper) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Fd tells whether it is a terminal.
+func (k *errorKeeper) Fd() uintptr { return terminal.Fd(k.w) }
+
 // writeError is the first error, or nil.
 func (k *errorKeeper) writeError() error {
 	if k.err == nil {

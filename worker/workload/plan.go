@@ -83,7 +83,7 @@ func (j Job) Plan(world int) (Plan, error) {
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
 }
 
-// Requested is the number of calls that the job asks for. Each becomes a case, if an algorithm can run it.
+// Requested is the number of calls that the job asks for. Each becomes a case, or one out of place and one in place.
 func (p Plan) Requested() int { return len(p.requests) }
 
 // Calls are those that the job asks an algorithm for, without places for their buffers.

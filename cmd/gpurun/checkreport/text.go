@@ -6,21 +6,20 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/cmd/gpurun/terminal"
 )
 
 // Write writes the report for people: a row for each algorithm, the findings, and the verdict.
-func Write(w io.Writer, r Report) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "ALGORITHM\tRANKS\tSIZES\tSCHEDULES\tBEHAVIOURS\tPAIRS\tIN BOTH ORDERS\tFOUND")
-	for _, row := range rowsOf(r.Cases) {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", row.name, strings.Join(row.ranks, ","), row.sizes, row.schedules,
-			row.behaviours, row.coverage(), row.found(r.Findings))
+func Write(out io.Writer, r Report) error {
+	w := new(strings.Builder)
+	table := tableOf(r, false)
+	if widest := widestLine(table); terminal.TextWidth(out, widest) < widest {
+		table = tableOf(r, true)
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	w.WriteString(table)
 	writeFindings(w, r)
 	if len(r.Incomplete) > 0 {
 		fmt.Fprintf(w, "\nnot checked:\n")
@@ -34,8 +33,39 @@ func Write(w io.Writer, r Report) error {
 			fmt.Fprintf(w, "  %s: %s\n", s.Message(), s.Reason)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n%s", r.Summary(), exitText[r.Verdict])
-	return err
+	fmt.Fprintf(w, "\n%s\n%s", r.Summary(), exitText[r.Verdict])
+	return terminal.WriteText(out, w.String())
+}
+
+// tableOf has a row for each algorithm. The narrow table has fewer columns, and the name last, where a terminal can
+// break it.
+func tableOf(r Report, narrow bool) string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	if narrow {
+		fmt.Fprintln(t, "RANKS\tSIZES\tSCHEDULES\tFOUND\tALGORITHM")
+	} else {
+		fmt.Fprintln(t, "ALGORITHM\tRANKS\tSIZES\tSCHEDULES\tBEHAVIOURS\tPAIRS\tIN BOTH ORDERS\tFOUND")
+	}
+	for _, row := range rowsOf(r.Cases) {
+		ranks := strings.Join(row.ranks, ",")
+		if narrow {
+			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", ranks, row.sizes, row.schedules, row.found(r.Findings), row.name)
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", row.name, ranks, row.sizes, row.schedules, row.behaviours,
+			row.coverage(), row.found(r.Findings))
+	}
+	t.Flush() // to memory
+	return b.String()
+}
+
+// widestLine is the number of characters in the longest line.
+func widestLine(text string) (width int) {
+	for line := range strings.Lines(text) {
+		width = max(width, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")))
+	}
+	return width
 }
 
 // exitText says what the exit code means, behind the summary.

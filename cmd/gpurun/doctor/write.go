@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/cudart/nvml"
 	"gpurun/worker/result"
 )
@@ -26,8 +27,7 @@ func (d Diagnosis) Write(w io.Writer) error {
 	d.writeTopology(&b)
 	d.writePairs(&b)
 	d.writeFindings(&b)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return terminal.WriteText(w, b.String())
 }
 
 func (d Diagnosis) writeDevices(w io.Writer) {

@@ -6,14 +6,19 @@ import (
 	"strings"
 
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/cmd/gpurun/terminal"
 )
 
-// width is that of the list, in columns.
-const width = 100
+// mostColumns is the width of the list, except on a narrower terminal.
+const mostColumns = 100
+
+// more says what else the list can tell.
+const more = "gpurun list NAME tells more of a collective or an algorithm, and why it does not run here"
 
 // Print writes a line for each algorithm.
 func (l Listing) Print(w io.Writer) error {
 	var b strings.Builder
+	width := terminal.TextWidth(w, mostColumns)
 	columns := []int{len("COLLECTIVE"), len("ALGORITHM"), len("CUDA"), len("SIM")}
 	rows := [][]string{{"COLLECTIVE", "ALGORITHM", "CUDA", "SIM", "WHAT IT DOES"}}
 	for _, x := range l.Algorithms {
@@ -31,7 +36,7 @@ func (l Listing) Print(w io.Writer) error {
 		}
 		b.WriteString(suggest.Indented(line, row[len(columns)], width))
 	}
-	b.WriteString("\ngpurun list NAME tells more of a collective or an algorithm, and why it does not run here\n")
+	b.WriteString("\n" + suggest.Indented("", more, width))
 	b.WriteString(suggest.Indented("types: ", strings.Join(allDTypes(), ", "), width))
 	if l.NoGPU != "" {
 		b.WriteString(suggest.Indented("cuda: ", l.NoGPU, width))
@@ -43,6 +48,7 @@ func (l Listing) Print(w io.Writer) error {
 // Describe writes a paragraph about each algorithm.
 func (l Listing) Describe(w io.Writer) error {
 	var b strings.Builder
+	width := terminal.TextWidth(w, mostColumns)
 	for _, x := range l.Algorithms {
 		b.WriteString(suggest.Indented(x.Collective+" "+x.Algorithm+": ", x.Summary, width))
 		for _, line := range [][2]string{

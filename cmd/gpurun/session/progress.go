@@ -18,10 +18,10 @@ type Progress struct {
 	width int
 	begun time.Time // of this run
 	done  int       // of it, the last time
-	// before and all are the cases of earlier runs, and of all runs that belong together; all is 0 for a run alone.
-	before, all int
-	due         time.Time // when to show the next line
-	shown       bool
+	// The calls of earlier runs, of this run, and of all runs that belong together; all is 0 for a run alone.
+	before, own, all int
+	due              time.Time // when to show the next line
+	shown            bool
 }
 
 // A run shows progress when it takes longer than progressDelay, and then a new
@@ -40,12 +40,13 @@ func NewProgress(w io.Writer) *Progress {
 	return p
 }
 
-// Within says that the next run is one of several that belong together: before is the number of cases of those that
-// have ended, all that of all. The cases of all are then shown in place of the run's own.
-func (p *Progress) Within(before, all int) {
+// Within says that the next run is one of several that belong together: before is the number of calls of those that
+// have ended, own that of the next, all that of all. The calls of all are then shown in place of the run's cases, of
+// which a call may have two.
+func (p *Progress) Within(before, own, all int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.before, p.all = before, all
+	p.before, p.own, p.all = before, own, all
 }
 
 // show replaces the line.
@@ -53,7 +54,7 @@ func (p *Progress) show(done, total int, doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.all > 0 {
-		done, total = p.before+done, p.all
+		done, total = p.before+done*p.own/max(total, 1), p.all
 	}
 	now := time.Now()
 	if done < p.done { // the next of several runs

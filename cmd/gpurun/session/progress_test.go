@@ -27,12 +27,12 @@ func TestProgressOfSeveralRuns(t *testing.T) {
 	p := onTerminal(&out)
 	p.width = 80
 	for run := range 2 {
-		p.Within(run*10, 20)
+		p.Within(run*5, 5, 10)
 		p.begun, p.due = time.Now().Add(-time.Duration(run+1)*time.Minute), time.Time{}
-		p.show(5, 10, "x")
+		p.show(4, 10, "x")
 	}
-	want := "\rgpurun: 5 of 20, 0.0833 a second, 3m0s left: x\x1b[K" +
-		"\rgpurun: 15 of 20, 0.125 a second, 40s left: x\x1b[K"
+	want := "\rgpurun: 2 of 10, 0.0333 a second, 4m0s left: x\x1b[K" +
+		"\rgpurun: 7 of 10, 0.0583 a second, 51s left: x\x1b[K"
 	if got := out.String(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

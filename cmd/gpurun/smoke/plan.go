@@ -54,7 +54,7 @@ type Run struct {
 // namedRun is the run of a collective, or of the kernel file with that path.
 type namedRun struct {
 	name  string
-	cases int
+	calls int // that it verifies
 	*plan.CollectiveRun
 }
 

@@ -40,10 +40,10 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	for i, p := range s.runs {
 		rows[i].name = p.name
 		if all.Failure == "" { // else it would fail likewise, after a timeout of its own
-			progress.Within(before, s.cases())
+			progress.Within(before, p.calls, s.calls())
 			rows[i] = one(ctx, a, p, progress, &all)
 		}
-		before += p.cases
+		before += p.calls
 	}
 	if all.Failure == "" {
 		outcome.Judge(s.gate, &all)
@@ -54,10 +54,10 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	return outcome.Conclude(a, Title, s.config, all, outcome.Of(all, blind), write(a.Out, rows, all))
 }
 
-// cases is the number of cases of all runs.
-func (s *Run) cases() (n int) {
+// calls is the number of calls of all runs.
+func (s *Run) calls() (n int) {
 	for _, r := range s.runs {
-		n += r.cases
+		n += r.calls
 	}
 	return n
 }

@@ -171,6 +171,9 @@ func TestSmokeIsOfEverything(t *testing.T) {
 			j.Epilogue == "negate" {
 			t.Errorf("%s: %+v", p.Collective.Name, j)
 		}
+		if want := max(len(p.Job.Sizes), 1); p.calls != want {
+			t.Errorf("%s: progress counts %d calls, want one of each size: %d", p.Collective.Name, p.calls, want)
+		}
 		if !p.Gate.Empty() {
 			t.Errorf("%s is judged by itself", p.Collective.Name)
 		}

@@ -28,6 +28,14 @@ func Width(w io.Writer) int {
 	return usual
 }
 
+// TextWidth is the width of text for a reader: so many columns, or what a terminal has if that is less.
+func TextWidth(w io.Writer, most int) int {
+	if Is(w) {
+		return min(most, Width(w))
+	}
+	return most
+}
+
 // Painter passes text on, with colours for the verdicts that begin a line. A verdict comes in one call of Write.
 type Painter struct {
 	w  io.Writer
@@ -63,9 +71,12 @@ func (p *Painter) Set(when string) error {
 	return nil
 }
 
-// Fd is the file of the stream; of a stream without one it is no file at all.
-func (p *Painter) Fd() uintptr {
-	if file, ok := p.w.(interface{ Fd() uintptr }); ok {
+// Fd is the file of the stream.
+func (p *Painter) Fd() uintptr { return Fd(p.w) }
+
+// Fd is the file of a stream; of a stream without one it is no file at all.
+func Fd(w io.Writer) uintptr {
+	if file, ok := w.(interface{ Fd() uintptr }); ok {
 		return file.Fd()
 	}
 	return ^uintptr(0)

@@ -21,7 +21,8 @@
 //
 //	device, module         cudart.Device on one address space for all ranks
 //	programs               compiled kernels, which checkers share
-//	memory, heap, multicast  allocations, those by malloc in kernels too, names for people, and addresses that stand for the memory of all ranks
+//	memory, heap           allocations, those by malloc in kernels too, and names for people
+//	multicast              addresses that stand for the memory of all ranks
 //	stream, command        queues of work: copies and fills
 //	event, value           marks of streams; WriteValue and WaitValue
 //	capture, graph         recorded work, and its replays

@@ -33,7 +33,9 @@ func plots(r result.Report) []Plot {
 
 // convert makes a plot of a panel. Lines without points in the panel of the fastest are hidden at first.
 func convert(p, fastest plot.Panel) Plot {
-	spec := Plot{Title: fastest.Title, XLabel: p.XLabel, YLabel: p.YLabel, Bytes: true, Levels: []Level{}, Hidden: []string{}}
+	spec := Plot{
+		Title: fastest.Title, XLabel: p.XLabel, YLabel: p.YLabel, Bytes: true, Levels: []Level{}, Hidden: []string{},
+	}
 	for i, l := range p.Lines {
 		line := Line{Name: l.Name}
 		for _, at := range l.Points {

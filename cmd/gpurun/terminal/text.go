@@ -1,0 +1,43 @@
+package terminal
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"gpurun/cmd/gpurun/suggest"
+)
+
+// WriteText writes lines for people. On a terminal, lines that are too long are broken at blanks; elsewhere nothing
+// changes.
+func WriteText(w io.Writer, text string) error {
+	if Is(w) {
+		text = foldText(text, Width(w))
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// foldText breaks long lines. What continues a line stands below its last column, or is indented by two more blanks.
+func foldText(text string, width int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		if utf8.RuneCountInString(line) <= width {
+			b.WriteString(line + "\n")
+			continue
+		}
+		title := strings.Repeat(" ", len(line)-len(strings.TrimLeft(line, " ")))
+		below := title + "  "
+		if at := strings.LastIndex(line, "  "); at >= len(title) {
+			title = line[:at+2]
+			below = strings.Repeat(" ", utf8.RuneCountInString(title))
+		}
+		if len(below) > width/2 { // columns without a text behind them
+			b.WriteString(line + "\n")
+			continue
+		}
+		b.WriteString(title + strings.Join(suggest.Wrap(line[len(title):], width-len(below)), "\n"+below) + "\n")
+	}
+	return b.String()
+}
