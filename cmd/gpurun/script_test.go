@@ -42,8 +42,8 @@ func TestMain(m *testing.M) {
 //	connector               starts a stand-in for NVSentinel's connector at connector.sock; connector.log has its events
 //	controller              starts a stand-in for Kubeflow Trainer's, and sets its variables; controller.log has reports
 //
-// and the conditions gpu, cc for a C compiler, etcd, and torch for a PyTorch in
-// /usr/bin/python3. The variable FREEPORT has a port that nobody listens on; CERTS and
+// and the conditions gpu, cc for a C compiler, etcd, torch for a PyTorch in /usr/bin/python3, and exhaustive for
+// GPURUN_EXHAUSTIVE=1, as in CI. The variable FREEPORT has a port that nobody listens on; CERTS and
 // STRANGER are folders with certificates, SCRIPTS is the folder scripts, EXAMPLES that of kernel files.
 func TestScripts(t *testing.T) {
 	nodes, strangers := certtest.New(t), certtest.New(t)
@@ -88,6 +88,8 @@ func collectLate(env *testscript.Env) {
 
 func condition(name string) (bool, error) {
 	switch name {
+	case "exhaustive":
+		return os.Getenv("GPURUN_EXHAUSTIVE") == "1", nil
 	case "gpu":
 		_, err := driver.New().Devices()
 		return err == nil, nil

@@ -80,7 +80,7 @@ func TestEveryOperationOnEveryType(t *testing.T) {
 // The same with the kernels for older GPUs.
 func TestEveryOperationOnOlderGPUs(t *testing.T) {
 	t.Parallel()
-	for _, major := range []int{8, 9} {
+	for _, major := range sample([]int{8, 9}, 0) {
 		g := group{world: 2, backend: sim.New(1, sim.Options{Major: major})}
 		g.run(t, func(m *member) error { return everyOperation(m, 100) })
 	}
