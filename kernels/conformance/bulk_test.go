@@ -23,7 +23,7 @@ func usesBulkCopies(a *collective.Algorithm) bool {
 // visible late.
 func TestBulkCopiesInDisorder(t *testing.T) {
 	t.Parallel()
-	for _, seed := range seeds(12, 0, 1, 2) {
+	for _, seed := range seeds(12, 0, 2) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			g := group{
 				world: 2 + int(seed%4), blocks: 1 + int(seed%3), pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed}),
