@@ -33,16 +33,19 @@ func TestRankWithoutRecorder(t *testing.T) {
 	recorded(&all[0], 6, "ALLREDUCE", []int64{4}, train)
 	recorded(&all[1], 6, "ALLREDUCE", []int64{4}, train)
 	const want = "ranks 0,1 of 3 are all in ALLREDUCE #6 (train.py:214), called alike"
-	for ranksOfGroup, rest := range map[int]string{
-		0: ": the network or a GPU is left", 2: ": the network or a GPU is left", 3: "; of rank 2 no recorder answered",
+	for _, tt := range []struct {
+		ranksOfGroup int
+		rest         string
+	}{
+		{0, ": the network or a GPU is left"}, {2, ": the network or a GPU is left"}, {3, "; of rank 2 no recorder answered"},
 	} {
 		for i := range 2 {
 			for k := range all[i].Collectives {
-				all[i].Collectives[k].Ranks = []int{0, 1, 2}[:ranksOfGroup]
+				all[i].Collectives[k].Ranks = []int{0, 1, 2}[:tt.ranksOfGroup]
 			}
 		}
-		if got := sentence(t, all); !strings.HasPrefix(got, want+rest) {
-			t.Errorf("%d ranks in the group: %q", ranksOfGroup, got)
+		if got := sentence(t, all); !strings.HasPrefix(got, want+tt.rest) {
+			t.Errorf("%d ranks in the group: %q", tt.ranksOfGroup, got)
 		}
 	}
 	page := write(t, story{ranks: ended(all, 2, "exited with code 9")})
