@@ -156,8 +156,8 @@ func (g *Grid) Deadlock() error {
 	return g.deadlock()
 }
 
-// endEarly ends a turn with an error, or in front of a strong access: with the same paths as a turn of exactly so many
-// instructions. The running path has executed some of them, and tried to execute the last one.
+// endEarly ends a turn with an error, or in front of a strong access: with the same state as a turn of exactly so many
+// instructions, which a replay makes of it. The running path has executed some of them, and tried to execute the last one.
 func (w *warp) endEarly(executed int, err error) (outcome, error) {
 	if err != errBeforeSync {
 		return exited, err
@@ -167,6 +167,7 @@ func (w *warp) endEarly(executed int, err error) (outcome, error) {
 		w.current.state = spinning
 	}
 	w.pushPath(w.current)
+	w.watch.goesOn = w.grid.chosen
 	return busy, nil
 }
 
