@@ -30,7 +30,7 @@ func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
 		chromedp.DisableGPU, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
-		chromedp.UserDataDir(t.TempDir()), chromedp.WindowSize(1200, 900))
+		chromedp.UserDataDir(profile(t)), chromedp.WindowSize(1200, 900))
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, close := chromedp.NewContext(ctx, chromedp.WithErrorf(t.Logf))
 	ctx, expire := context.WithTimeout(ctx, time.Minute)
@@ -54,6 +54,25 @@ func browser(t *testing.T) (ctx context.Context, complaints func() []string) {
 		}
 		return said
 	}
+}
+
+// profile makes a folder for the browser. Its processes may still write there when the first one has ended.
+func profile(t *testing.T) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "page-in-a-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		err := os.RemoveAll(folder)
+		for end := time.Now().Add(10 * time.Second); err != nil && time.Now().Before(end); err = os.RemoveAll(folder) {
+			time.Sleep(50 * time.Millisecond)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return folder
 }
 
 // open writes a page, and opens it in a browser.
