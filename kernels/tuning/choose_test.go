@@ -167,6 +167,32 @@ func TestChooseByEpilogue(t *testing.T) {
 	}
 }
 
+// Of tables of one compute capability, the one with rules for the epilogue is taken, and of two that are alike the one
+// with the most rules.
+func TestChooseAmongTables(t *testing.T) {
+	norm := plain("allreduce", 2, 0, "oneshot_ll", 0)
+	norm.Epilogue = collective.RMSNorm
+	own := Table{GPU: "own", Compute: "9.0", Rules: []Rule{plain("allreduce", 2, 0, "own", 0)}}
+	other := Table{GPU: "other", Compute: "9.0", Rules: []Rule{plain("allreduce", 2, 0, "other", 0), norm}}
+	for _, tt := range []struct {
+		gpu  string
+		e    collective.EpilogueKind
+		want string
+	}{
+		{"own", collective.NoEpilogue, "own"},
+		{"own", collective.RMSNorm, "oneshot_ll"},
+		{"own", collective.Bias, "own"},
+		{"third", collective.NoEpilogue, "other"},
+	} {
+		got, ok := Tables{own, other}.Choose(Query{
+			GPU: tt.gpu, SM: 90, Collective: "allreduce", World: 2, Epilogue: tt.e, Able: func(string) bool { return true },
+		})
+		if !ok || got.Algorithm != tt.want {
+			t.Errorf("%s, epilogue %q: %+v, want %s", tt.gpu, tt.e, got, tt.want)
+		}
+	}
+}
+
 // Rows of a length use the length's rules up to their last size, and then those for any length, like
 // other rows. The number of ranks is selected before the length.
 func TestChooseByRows(t *testing.T) {
