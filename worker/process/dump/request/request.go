@@ -110,6 +110,9 @@ func ask(ctx context.Context, socket string, agentPID int) ([]byte, error) {
 		return nil, errors.Join(fmt.Errorf("the process that listens is not gpurun's agent (pid %d)", agentPID), err)
 	}
 	page, err := io.ReadAll(conn)
+	if errors.Is(err, unix.ECONNRESET) { // its listener has closed with this connection not yet accepted
+		return nil, fmt.Errorf("gpurun (pid %d) is ending, and takes no more requests for dumps", agentPID)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("waiting for the page of gpurun (pid %d): %w", agentPID, err)
 	}

@@ -1,6 +1,8 @@
 package request
 
 import (
+	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"gpurun/worker/process/guard"
 	"gpurun/worker/process/orphans"
@@ -40,15 +43,57 @@ func TestAsk(t *testing.T) {
 		}
 	}
 	<-answered
+	closed := make(chan struct{})
 	go func() {
+		defer close(closed)
 		<-l.Requests() // and no page
 		l.Close()
 	}()
 	if _, err := Ask(t.Context(), os.Getpid()); err == nil || !strings.Contains(err.Error(), "has sent no page") {
 		t.Errorf("without a page: %v", err)
 	}
+	<-closed
 	if _, err := Ask(t.Context(), os.Getpid()); err == nil || !strings.Contains(err.Error(), "does not take requests") {
 		t.Errorf("without a listener: %v", err)
+	}
+}
+
+// An agent that ends resets the connections that it has not accepted.
+func TestAskAnEndingAgent(t *testing.T) {
+	socket, err := net.Listen("unix", socketName(os.Getpid()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan error, 1)
+	go func() {
+		_, err := Ask(t.Context(), os.Getpid())
+		asked <- err
+	}()
+	waitForConnection(t, socket.(*net.UnixListener))
+	if err := socket.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-asked; err == nil || !strings.Contains(err.Error(), "is ending") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// waitForConnection returns once a connection waits to be accepted, and leaves it waiting.
+func waitForConnection(t *testing.T, l *net.UnixListener) {
+	t.Helper()
+	raw, err := l.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pollErr error
+	if err := raw.Control(func(fd uintptr) {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n := 0
+		for n == 0 && (pollErr == nil || errors.Is(pollErr, unix.EINTR)) {
+			n, pollErr = unix.Poll(fds, -1)
+		}
+	}); err != nil || pollErr != nil {
+		t.Fatal(err, pollErr)
 	}
 }
 
