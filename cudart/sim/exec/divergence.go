@@ -46,6 +46,12 @@ func (s *path) before(t *path) bool {
 	return s.pc < t.pc
 }
 
+// rest is the path of those lanes of a path that go on with the next instruction, while the others branch. Both have polled
+// what the path has: a polling loop may go back by several branches, for different lanes.
+func (s *path) rest(mask uint32) path {
+	return path{pc: s.pc + 1, mask: mask, depth: s.depth, poll: s.poll, polled: s.polled, previous: s.previous}
+}
+
 // joins reports whether a path is merged into another at the same program counter. In calls of another depth
 // that is only a path which waits for lanes at a .sync instruction. The lanes of a path may have been called
 // from different places: each lane has a stack of its own.

@@ -155,17 +155,18 @@ func TestPollingLoopThatAlsoWorks(t *testing.T) {
 	}
 }
 
-// A loop that also stores where others may look does not spin, wherever in it the store is. A store to local memory is
-// none of those.
+// A loop that only polls spins, by whatever branches its lanes go back. A loop that also stores where others may look does
+// not, wherever in it the store is. A store to local memory is none of those.
 func TestPollingLoopThatStores(t *testing.T) {
 	const store, poll = "st.relaxed.gpu.global.u32 [%data+2052], 1; ", "ld.relaxed.gpu.global.u32 %out, [%data+2048]; "
 	for work, want := range map[string]State{
-		poll:                                    Idle,
-		store + poll:                            Running,
-		poll + store:                            Running,
-		"st.shared.u32 [shared], 1; " + poll:    Running,
-		"st.local.u32 [local], %tid; " + poll:   Idle,
-		poll + "st.local.u32 [local+4], %out; ": Idle,
+		poll:                                  Idle,
+		store + poll:                          Running,
+		poll + store:                          Running,
+		"st.shared.u32 [shared], 1; " + poll:  Running,
+		"st.local.u32 [local], %tid; " + poll: Idle,
+		poll + "setp.eq.u32 q, %tid, 0; @q bra loop; ":                                               Idle, // lane 0 goes back by another branch than the others
+		poll + "st.local.u32 [local+4], %out; ":                                                      Idle,
 		"mov.u64 %x, local; cvta.local.u64 %x, %x; loop2: st.u32 [%x], 1; " + poll + "@p bra loop2;": Idle,
 	} {
 		var mem memory

@@ -172,7 +172,7 @@ func (w *warp) partial(o *op, mask uint32) {
 func (w *warp) jump(o *op, mask uint32) bool {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {
-		w.pushPath(path{pc: s.pc + 1, mask: rest, depth: s.depth})
+		w.pushPath(s.rest(rest))
 		s.mask = mask
 	}
 	backward := o.target <= s.pc
@@ -203,7 +203,7 @@ func (w *warp) jump(o *op, mask uint32) bool {
 func (w *warp) control(o *op, mask uint32) (bool, error) {
 	s := &w.current
 	if rest := s.mask &^ mask; rest != 0 {
-		w.pushPath(path{pc: s.pc + 1, mask: rest, depth: s.depth})
+		w.pushPath(s.rest(rest))
 		s.mask = mask
 	}
 	w.expandOperands(o)
