@@ -75,7 +75,7 @@ var everything = map[string][]string{
 	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"broadcast":     {"naive", "p2p", "ll", "bulk", "chain", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
-	"reduce":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
+	"reduce":        {"naive", "p2p", "ll", "oneshot_lamport", "twoshot_lamport", "copy_engine", "nccl"},
 	"gather":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"scatter":       {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "copy_engine", "nccl", "nvshmem"},

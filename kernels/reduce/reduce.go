@@ -22,7 +22,8 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 		Summary: "the root gets the reduction of all ranks' inputs",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), P2P(), LL(), CopyEngine(), libraries.NCCL(name, shape),
+			naive.Algorithm(name, shape), P2P(), LL(), OneShotLamport(), TwoShotLamport(), CopyEngine(),
+			libraries.NCCL(name, shape),
 		},
 		BusFactor: func(int) float64 { return 1 },
 		Choose:    choose,

@@ -73,7 +73,11 @@ var recipes = map[string]map[string]recipe{
 		"p2p": {shared: shareBesideRoot}, "ll": {shared: wholePart, tile: packetTile}, "multimem": {shared: wholePart},
 		"bulk": {shared: shareBesideRoot, tile: bulkTile, bulk: true},
 	},
-	"reduce":  {"p2p": {shared: shareBesideRoot}, "ll": {shared: wholePart, tile: packetTile}},
+	"reduce": {
+		"p2p": {shared: shareBesideRoot}, "ll": {shared: wholePart, tile: packetTile},
+		"oneshot_lamport": {shared: wholePart, tile: mailboxTile},
+		"twoshot_lamport": {shared: shareBesideRoot, tile: mailboxTile},
+	},
 	"gather":  {"p2p": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile}},
 	"scatter": {"p2p": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile}},
 }

@@ -1,0 +1,33 @@
+package reduce
+
+import "gpurun/kernels/collective"
+
+// OneShotLamport stores every input in the root's mailboxes: oneshot_lamport.cu.
+func OneShotLamport() *collective.Algorithm {
+	return byMailboxes("oneshot_lamport", "no barrier, push floats that are their own flags to the root; small sizes",
+		collective.WholePart)
+}
+
+// TwoShotLamport stores shares of the inputs in the mailboxes of the ranks that reduce them, and the results in the root's
+// mailboxes: twoshot_lamport.cu.
+func TwoShotLamport() *collective.Algorithm {
+	return byMailboxes("twoshot_lamport",
+		"no barrier, push floats that are their own flags to the ranks that reduce them, and results to the root; more ranks than 2",
+		collective.ShareBesideRoot)
+}
+
+// byMailboxes describes an algorithm of one kernel that sends floats in mailboxes, of which a slot has one for each rank.
+// shared returns the number of bytes that the blocks divide.
+func byMailboxes(algorithm, summary string, shared func(world int, call collective.Call) int64) *collective.Algorithm {
+	a := &collective.Algorithm{
+		Collective: name,
+		Name:       algorithm,
+		Summary:    summary,
+		Kernels:    collective.FloatReductions(name, algorithm, algorithm),
+		MaxRanks:   collective.MaxRanks,
+		Needs:      collective.Needs{Mailboxes: true},
+		Blocks:     128,
+	}
+	a.Enqueue = collective.TiledLaunch(a, shared, collective.MailboxTile)
+	return a
+}
