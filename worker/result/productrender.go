@@ -21,8 +21,8 @@ func NewProductRenderer(format Format, w io.Writer) (Renderer, error) {
 	return NewRenderer(format, w)
 }
 
-// NewProductTable makes the renderer of [TableFormat] for products, on a terminal with so many columns; 0 is any number.
-// Where a row would not fit, the comment above it names the size and the type.
+// NewProductTable makes the renderer of [TableFormat] for products, on a terminal with so many columns; 0 is any
+// number. Where a row would not fit, the comment above it names the size and the type.
 func NewProductTable(w io.Writer, width int) Renderer {
 	return &productTable{w: w, narrow: width > 0 && width < productTableWidth}
 }

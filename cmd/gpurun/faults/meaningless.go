@@ -30,7 +30,7 @@ func meaningless() []blank {
 		{"corrupt byte", worker, []Moment{BeforeJoin, AtEnd}, "results exist only in the collective"},
 		{"truncated message", processes, all, noWire},
 		{"wrong token", []Victim{Worker, Guard, OtherNode}, all, "the victim serves no calls"},
-		{"wrong token", agent, ending, "for a program on one node, the agent serves only PyTorch's store, which has no token"},
+		{"wrong token", agent, ending, "of a program on one node, the agent serves only a store without a token"},
 		{"slow reader", []Victim{Worker, Guard}, all, "only the agent writes to standard output"},
 		{"slow reader", nodes(), all, "each agent writes the standard output of its node: see agent"},
 		{"slow reader", agent, before, "gpurun writes nothing to standard output before the join"},

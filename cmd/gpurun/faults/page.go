@@ -122,7 +122,8 @@ func WritePage(name string, outcomes map[Cell]Outcome) error {
 			notRun++
 		}
 	}
-	text := fmt.Sprintf(page, MostBeyond, sentences(), time.Now().Format(time.DateOnly), unix.ByteSliceToString(system.Release[:]),
+	text := fmt.Sprintf(page, MostBeyond, sentences(), time.Now().Format(time.DateOnly),
+		unix.ByteSliceToString(system.Release[:]),
 		len(outcomes), notRun, slowest.Seconds(), Table(outcomes), blanks())
 	return os.WriteFile(name, []byte(text), 0o644)
 }

@@ -13,8 +13,8 @@ import (
 const peer = "nccl"
 
 // Fastest leaves the fastest lines of Panels, at most so many, in all diagrams alike, and names the fastest of all.
-// Lines are ranked by how much longer they take than the fastest of each size, in the geometric mean. nccl is left, too:
-// it takes the last place. The lines that are left come first, so that no two of them look the same; the others have no
+// Lines are ranked by how much longer they take than the fastest of each size, in the geometric mean. nccl stays, too:
+// it takes the last place. The lines that stay come first, so that no two of them look the same; the others lose their
 // points.
 func Fastest(panels []plot.Panel, most int) []plot.Panel {
 	var names []string

@@ -32,8 +32,8 @@ func plots(r result.Report) []Plot {
 	return all
 }
 
-// convert makes a plot of a panel. Its lines have the order of the panel of the fastest, and are hidden at first if they
-// have no points there.
+// convert makes a plot of a panel. Its lines have the order of the panel of the fastest, and are hidden at first if
+// they have no points there.
 func convert(p, fastest plot.Panel) Plot {
 	spec := Plot{
 		Title: fastest.Title, XLabel: p.XLabel, YLabel: p.YLabel, Bytes: true, Levels: []Level{}, Hidden: []string{},
