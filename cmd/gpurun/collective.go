@@ -84,7 +84,7 @@ func newProductCommand(a *program.Invocation, what *matmul.Operation) *cobra.Com
 			}
 			return &p.Plan, nil
 		}
-		return outcome.Perform(cmd.Context(), a, cmd.Flags(), "gpurun "+what.Name, planRun, show(result.NewProductRenderer))
+		return outcome.Perform(cmd.Context(), a, cmd.Flags(), "gpurun "+what.Name, planRun, show(productsOn(a.Out)))
 	}
 	return cmd
 }
@@ -102,6 +102,17 @@ func resultsOn(out io.Writer) func(result.Format, io.Writer) (result.Renderer, e
 		}
 		w, width := terminal.Results(out, w)
 		return result.NewTable(w, width), nil
+	}
+}
+
+// productsOn is resultsOn for products.
+func productsOn(out io.Writer) func(result.Format, io.Writer) (result.Renderer, error) {
+	return func(format result.Format, w io.Writer) (result.Renderer, error) {
+		if format != result.TableFormat {
+			return result.NewProductRenderer(format, w)
+		}
+		w, width := terminal.Results(out, w)
+		return result.NewProductTable(w, width), nil
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/worker/result"
 	"gpurun/worker/result/bench"
 	"gpurun/worker/result/webpage"
@@ -57,8 +58,8 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 	takeLauncherFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		print, ok := map[string]func(bench.Comparison, io.Writer) error{
-			"table":    func(c bench.Comparison, w io.Writer) error { return c.Print(w, false) },
-			"markdown": func(c bench.Comparison, w io.Writer) error { return c.Print(w, true) },
+			"table":    printChanges,
+			"markdown": func(c bench.Comparison, w io.Writer) error { return c.Print(w, true, 0) },
 			"json":     encodeComparison,
 		}[*output]
 		switch {
@@ -145,6 +146,12 @@ func readReport(file string) (result.Report, error) {
 	}
 	return r, exit.Usagef("%s: the report has schema %d, and this gpurun reads schema %d: use the gpurun that wrote it",
 		file, r.Schema, result.Schema)
+}
+
+// printChanges writes a table, which fits a terminal.
+func printChanges(c bench.Comparison, out io.Writer) error {
+	w, width := terminal.Results(out, out)
+	return c.Print(w, false, width)
 }
 
 func encodeComparison(c bench.Comparison, w io.Writer) error {

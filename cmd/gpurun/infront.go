@@ -23,6 +23,12 @@ func refuseInFront(root *cobra.Command, words []string) error {
 			meaning = "is docker's: processes inherit the environment: write VARIABLE gpurun COMMAND"
 			meaning = strings.Replace(meaning, "VARIABLE", words[i+1], 1)
 		}
+		if variable, _, ok := strings.Cut(words[i+1], "="); word == "-x" && i+1 < at {
+			meaning = "is mpirun's: processes inherit the environment: write gpurun COMMAND"
+			if ok {
+				meaning = "is mpirun's: processes inherit " + variable + ": write " + words[i+1] + " gpurun COMMAND"
+			}
+		}
 		if meaning == "" {
 			continue
 		}

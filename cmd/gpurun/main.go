@@ -52,7 +52,7 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 			return printError(stderr, err)
 		}
 	}
-	messages := program.NewMessages(stderr)
+	messages := program.NewMessages(terminal.Messages(stderr))
 	a := &program.Invocation{
 		In: stdin, Out: terminal.NewPainter(stdout, os.Getenv), Err: messages, Args: args, Signals: caught,
 		Lifeline: lifeline,

@@ -47,3 +47,39 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		}
 	}
 }
+
+// So does a row of products: the comment above it has the size and the type.
+func TestProductTableFitsTheTerminal(t *testing.T) {
+	print := func(r Renderer) {
+		report := multiplied()
+		if err := r.Begin(report); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range report.Results {
+			if err := r.Add(x); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var narrow, wide, pipe bytes.Buffer
+	print(NewProductTable(&narrow, 80))
+	print(NewProductTable(&wide, productTableWidth))
+	print(NewProductTable(&pipe, 0))
+	if wide.String() != pipe.String() {
+		t.Errorf("on a wide terminal:\n%s\nwant:\n%s", &wide, &pipe)
+	}
+	for _, table := range []struct {
+		text  string
+		width int
+	}{{narrow.String(), 80}, {wide.String(), productTableWidth}} {
+		for line := range strings.Lines(table.text) {
+			if line = strings.TrimRight(line, " \n"); len(line) > table.width && !strings.Contains(line, "Rank") {
+				t.Errorf("%d characters: %s", len(line), line)
+			}
+		}
+	}
+	const heading = "# allgather-matmul bfloat16, 4096 x 6656 x 16384\n  auto (naive)"
+	if strings.Count(narrow.String(), heading) != 1 || !strings.Contains(narrow.String(), "\n  fused/4 ") {
+		t.Errorf("%s", &narrow)
+	}
+}

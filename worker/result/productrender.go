@@ -12,7 +12,7 @@ import (
 func NewProductRenderer(format Format, w io.Writer) (Renderer, error) {
 	switch format {
 	case TableFormat:
-		return &productTable{w: w}, nil
+		return NewProductTable(w, 0), nil
 	case CSVFormat:
 		return productCSV{newCSV(w)}, nil
 	case MarkdownFormat:
@@ -21,16 +21,32 @@ func NewProductRenderer(format Format, w io.Writer) (Renderer, error) {
 	return NewRenderer(format, w)
 }
 
+// NewProductTable makes the renderer of [TableFormat] for products, on a terminal with so many columns; 0 is any
+// number. Where a row would not fit, the comment above it names the size and the type.
+func NewProductTable(w io.Writer, width int) Renderer {
+	return &productTable{w: w, narrow: width > 0 && width < productTableWidth}
+}
+
 // productTable prints a line a result. Every line that is not a row begins with '#'.
 type productTable struct {
-	w     io.Writer
-	group string // of the row before
+	w      io.Writer
+	narrow bool
+	group  string // of the row before
 }
+
+// productTableWidth is the number of characters in a row.
+const productTableWidth = 111
 
 const productHeader = "" +
 	"#\n" +
 	"#        M         N         K      type  algorithm               time    min    max  TFLOP/s     error  #wrong\n" +
 	"#                                                                 (us)   (us)   (us) per rank  relative        \n"
+
+// narrowProductHeader is [productHeader] without the size and the type.
+const narrowProductHeader = "" +
+	"#\n" +
+	"# algorithm               time    min    max  TFLOP/s     error  #wrong\n" +
+	"#                         (us)   (us)   (us) per rank  relative\n"
 
 func (t *productTable) Begin(r Report) error {
 	var b strings.Builder
@@ -38,7 +54,11 @@ func (t *productTable) Begin(r Report) error {
 	for rank, d := range r.Devices {
 		fmt.Fprintf(&b, "#  Rank %2d device %2d [%s] %s\n", rank, d.Ordinal, location(d), d.Name)
 	}
-	b.WriteString(productHeader)
+	if t.narrow {
+		b.WriteString(narrowProductHeader)
+	} else {
+		b.WriteString(productHeader)
+	}
 	_, err := io.WriteString(t.w, b.String())
 	return err
 }
@@ -48,11 +68,15 @@ func (t *productTable) Add(r Result) error {
 		return fmt.Errorf("printing %s: it is no product", r)
 	}
 	var b strings.Builder
-	if r.Collective != t.group {
-		t.group = r.Collective
+	p, wrong := r.Product, notAvailable
+	group := r.Collective
+	if t.narrow {
+		group = fmt.Sprintf("%s %s, %s", r.Collective, r.DType, p)
+	}
+	if group != t.group {
+		t.group = group
 		fmt.Fprintf(&b, "# %s\n", t.group)
 	}
-	p, wrong := r.Product, notAvailable
 	if r.Wrong != nil {
 		wrong = strconv.FormatInt(*r.Wrong, 10)
 	}
@@ -60,7 +84,10 @@ func (t *productTable) Add(r Result) error {
 	if r.Untimed {
 		times = [4]string{notAvailable, notAvailable, notAvailable, notAvailable}
 	}
-	fmt.Fprintf(&b, "%10d%10d%10d%10s  %-18s%10s%7s%7s%9s%10s%8s\n", p.M, p.N, p.K, r.DType, p.Label(r),
+	if !t.narrow {
+		fmt.Fprintf(&b, "%10d%10d%10d%10s", p.M, p.N, p.K, r.DType)
+	}
+	fmt.Fprintf(&b, "  %-18s%10s%7s%7s%9s%10s%8s\n", p.Label(r),
 		times[0], times[1], times[2], times[3], p.relativeError(), wrong)
 	_, err := io.WriteString(t.w, b.String())
 	return err

@@ -15,6 +15,7 @@ const ClockVariable = "GPURUN_FAULTS_CLOCK"
 func clockFaults() []Fault {
 	return []Fault{{
 		Name:  "clock jump",
+		Does:  "The clock of the machine jumps.",
 		Alone: true,
 		Job:   surviving,
 		Strike: func(s *Scene) error {

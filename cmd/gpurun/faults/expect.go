@@ -107,9 +107,9 @@ func expected() []row {
 		{"truncated message", other, during, Expectation{221, "is gone: connection lost", grace}},
 		{"truncated message", node0, ending, Expectation{0, finished + "..." + serverOff, grace}},
 		{"truncated message", other, ending, Expectation{0, "", grace}},
-		{"stranger", agent, early, Expectation{143, "", pause + grace}},
-		{"stranger", node0, before, Expectation{6, tooFew, joinWait}},
-		{"stranger", node0, late, Expectation{0, "", joinWait}},
+		{"wrong token", agent, early, Expectation{143, "", pause + grace}},
+		{"wrong token", node0, before, Expectation{6, tooFew, joinWait}},
+		{"wrong token", node0, late, Expectation{0, "", joinWait}},
 
 		{"slow reader", agent, late, Expectation{143, "", pause + stuckWait + grace}},
 		{"closed stdout", agent, before, Expectation{0, "", 0}}, // the Go runtime opens /dev/null

@@ -64,6 +64,8 @@ func (c Cell) String() string { return c.Fault + ", " + string(c.Victim) + ", " 
 // Fault is one way in which a job goes wrong.
 type Fault struct {
 	Name string
+	// Does says what happens, in a sentence of the page.
+	Does string
 	// Job is the job of a cell; nil: the one that the victim and the moment need.
 	Job func(Cell) Job
 	// Strike hits the victim of a scene that has come to its moment. It returns when the fault is there. A fault that the

@@ -9,8 +9,14 @@ import (
 // fileFaults are file systems without room.
 func fileFaults() []Fault {
 	return []Fault{
-		{Name: "full disk", Job: fullDiskJob, Strike: strikeDisk, Missing: missingMounts},
-		{Name: "full /dev/shm", Job: fullSharedMemoryJob, Missing: missingMounts},
+		{
+			Name: "full disk", Does: "The file system for results, logs and temporary files has no space left.",
+			Job: fullDiskJob, Strike: strikeDisk, Missing: missingMounts,
+		},
+		{
+			Name: "full /dev/shm", Does: "/dev/shm has no space from the start.",
+			Job: fullSharedMemoryJob, Missing: missingMounts,
+		},
 	}
 }
 

@@ -9,8 +9,14 @@ import (
 // limitFaults are limits of processes, from the start of gpurun or under a job that runs.
 func limitFaults() []Fault {
 	return []Fault{
-		{Name: "pids limit", Job: pidsJob, Missing: missingCgroup("pids")},
-		{Name: "fd limit", Job: filesJob},
+		{
+			Name: "pids limit", Does: "The cgroup of the job allows too few threads (`pids.max`).",
+			Job: pidsJob, Missing: missingCgroup("pids"),
+		},
+		{
+			Name: "fd limit", Does: "The limit of open files is too low (`ulimit -n`).",
+			Job: filesJob,
+		},
 	}
 }
 

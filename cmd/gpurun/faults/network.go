@@ -14,18 +14,24 @@ import (
 // networkFaults are what lies between nodes: a link, and the etcd by which they meet.
 func networkFaults() []Fault {
 	return []Fault{
-		{Name: "partition", Job: partitionJob, Strike: strikeLink, Missing: func(r *Room) string {
-			if !r.Network {
-				return "no network namespaces can be made"
-			}
-			return ""
-		}},
-		{Name: "etcd lost and back", Job: etcdJob, Strike: strikeEtcd, Missing: func(r *Room) string {
-			if r.Etcd == nil {
-				return "there is no etcd"
-			}
-			return ""
-		}},
+		{
+			Name: "partition", Does: "The network link of the victim goes down.",
+			Job: partitionJob, Strike: strikeLink, Missing: func(r *Room) string {
+				if !r.Network {
+					return "no network namespaces can be made"
+				}
+				return ""
+			},
+		},
+		{
+			Name: "etcd lost and back", Does: "etcd stops, and starts again.",
+			Job: etcdJob, Strike: strikeEtcd, Missing: func(r *Room) string {
+				if r.Etcd == nil {
+					return "there is no etcd"
+				}
+				return ""
+			},
+		},
 	}
 }
 

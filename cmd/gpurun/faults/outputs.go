@@ -8,8 +8,14 @@ import (
 // outputFaults are readers of standard output that do not read, or that are gone.
 func outputFaults() []Fault {
 	return []Fault{
-		{Name: "slow reader", Job: unread, Strike: strikeUnread},
-		{Name: "closed stdout", Job: closedJob, Strike: strikeClosed},
+		{
+			Name: "slow reader", Does: "The reader of standard output stops reading.",
+			Job: unread, Strike: strikeUnread,
+		},
+		{
+			Name: "closed stdout", Does: "Standard output is closed: from the start, or by its reader.",
+			Job: closedJob, Strike: strikeClosed,
+		},
 	}
 }
 

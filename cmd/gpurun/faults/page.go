@@ -38,10 +38,10 @@ func nothing(left []string) string {
 	return strings.Join(left, ", ")
 }
 
-// blanks is a table of the cells that mean nothing.
+// blanks is a table of the cells that do not occur.
 func blanks() string {
 	var b strings.Builder
-	b.WriteString("| fault | victim | moment | why it means nothing |\n|---|---|---|---|\n")
+	b.WriteString("| fault | victim | moment | reason |\n|---|---|---|---|\n")
 	for _, row := range meaningless() {
 		var victims, moments []string
 		for _, v := range row.victims {
@@ -63,25 +63,45 @@ const page = `# Fault matrix
 
 <!-- scripts/fault-matrix.sh writes this page from what it measures. -->
 
-A fault hits a victim at a moment. This page says for each combination how gpurun ended: the exit code, the first sentence on
-standard error, the time to the end beyond the documented grace, and what was left. On several nodes the row is about the node that
-survives. [exit codes](exit-codes.md) and [launching](launching.md#when-a-worker-fails) have the rules.
+This page shows how a job ends after a fault. ` + "`scripts/fault-matrix.sh`" + ` causes each fault, to each victim, at
+each moment, and measures:
 
-Every cell has an expectation in cmd/gpurun/faults/expect.go, which the test compares: exit code, a part of the sentence, at most %v
-beyond the grace, nothing left. "Left" means processes, files in TMPDIR and /dev/shm, and abstract sockets, 2 s after the end.
+- the exit code of gpurun, and the first sentence on standard error;
+- the time from the fault to the end of gpurun: the documented grace, and the seconds beyond it;
+- what is left 2 s after the end: processes, files in TMPDIR and /dev/shm, abstract sockets.
 
-| moment | one node | two nodes |
+The test fails if a result differs from cmd/gpurun/faults/expect.go, if gpurun takes more than %v beyond its grace, or if
+anything is left. In a job of several nodes, the row is about the node that survives. [Exit codes](exit-codes.md) and
+[launching](launching.md#when-a-worker-fails) have the rules.
+
+| moment | job on one node | job on two nodes |
 |---|---|---|
-| before join | one rank of a collective is held before it joins, the other waits for it | two of three nodes wait for the third |
-| in the collective | both ranks measure an allreduce in the simulator | both nodes run a program |
-| at the end | one of two ranks of a program has ended | one node's worker has ended |
+| before join | a rank of a collective is held before it joins; the other waits | two of three nodes wait for the third |
+| in the collective | two ranks measure an allreduce in the simulator | both nodes run a program |
+| at the end | the program of one of two ranks has ended | the worker of one node has ended |
 
-Measured on %s with Linux %s: %d cells, %d of them not run; the slowest took %.1f s beyond its grace.
+| fault | what happens |
+|---|---|
+%s
+Guard and agent are the two processes of gpurun on each node: see the [glossary](glossary.md). Node 0 serves the rendezvous.
+
+## Results
+
+Measured on %s with Linux %s: %d cases, of which %d could not run. The slowest took %.1f s beyond its grace.
 
 %s
-## Cells that mean nothing
+## Combinations that do not occur
 
 %s`
+
+// sentences are what the faults do, a row each.
+func sentences() string {
+	var b strings.Builder
+	for _, f := range Faults() {
+		fmt.Fprintf(&b, "| %s | %s |\n", f.Name, f.Does)
+	}
+	return b.String()
+}
 
 // WritePage writes the page of the matrix, with all cells.
 func WritePage(name string, outcomes map[Cell]Outcome) error {
@@ -102,7 +122,8 @@ func WritePage(name string, outcomes map[Cell]Outcome) error {
 			notRun++
 		}
 	}
-	text := fmt.Sprintf(page, MostBeyond, time.Now().Format(time.DateOnly), unix.ByteSliceToString(system.Release[:]),
+	text := fmt.Sprintf(page, MostBeyond, sentences(), time.Now().Format(time.DateOnly),
+		unix.ByteSliceToString(system.Release[:]),
 		len(outcomes), notRun, slowest.Seconds(), Table(outcomes), blanks())
 	return os.WriteFile(name, []byte(text), 0o644)
 }

@@ -8,10 +8,16 @@ import (
 // programFaults are what a worker does by itself: its program ends badly, takes all memory, or does not come.
 func programFaults() []Fault {
 	return []Fault{
-		{Name: "exit", Job: launchedJob, Strike: func(s *Scene) error { return s.tell(s.rank(), "exit 7") }},
-		{Name: "OOM kill", Job: launchedJob, Strike: strikeMemory, Alone: true, Missing: missingCgroup("memory")},
-		{Name: "hang before join", Job: hangBeforeJoinJob},
-		{Name: "hang in kernel", Job: func(c Cell) Job {
+		{
+			Name: "exit", Does: "The program of a worker exits with code 7.",
+			Job: launchedJob, Strike: func(s *Scene) error { return s.tell(s.rank(), "exit 7") },
+		},
+		{
+			Name: "OOM kill", Does: "A worker fills the memory of its cgroup, and the kernel kills it.",
+			Job: launchedJob, Strike: strikeMemory, Alone: true, Missing: missingCgroup("memory"),
+		},
+		{Name: "hang before join", Does: "A worker or a node never joins the rendezvous.", Job: hangBeforeJoinJob},
+		{Name: "hang in kernel", Does: "The kernel of a rank never ends (`--inject hang`).", Job: func(c Cell) Job {
 			return Job{Nodes: collectiveJob(c, "--inject", fmt.Sprintf("hang:rank=%d", rankToHit)).Nodes}
 		}},
 	}

@@ -10,9 +10,15 @@ import (
 // signalFaults are signals that another process sends to the victim.
 func signalFaults() []Fault {
 	return []Fault{
-		{Name: "kill -9", Strike: func(s *Scene) error { return errors.Join(s.signal(syscall.SIGKILL), s.survive()) }},
-		{Name: "SIGSTOP", Job: stoppedJob, Strike: strikeStop},
-		{Name: "segfault", Strike: func(s *Scene) error {
+		{
+			Name: "kill -9", Does: "Another process sends SIGKILL to the victim.",
+			Strike: func(s *Scene) error { return errors.Join(s.signal(syscall.SIGKILL), s.survive()) },
+		},
+		{
+			Name: "SIGSTOP", Does: "Another process stops the victim.",
+			Job: stoppedJob, Strike: strikeStop,
+		},
+		{Name: "segfault", Does: "Another process sends SIGSEGV to the victim.", Strike: func(s *Scene) error {
 			return errors.Join(s.signal(syscall.SIGSEGV, syscall.SIGCONT), s.survive())
 		}},
 	}

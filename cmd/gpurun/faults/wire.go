@@ -10,12 +10,21 @@ import (
 	"time"
 )
 
-// wireFaults are what happens to messages between nodes, and calls of strangers.
+// wireFaults are what happens to messages between nodes, and calls without the token.
 func wireFaults() []Fault {
 	return []Fault{
-		{Name: "corrupt byte", Job: corruptJob, Strike: strikeWire(corrupt)},
-		{Name: "truncated message", Job: throughProxy, Strike: strikeWire(truncate)},
-		{Name: "stranger", Job: surviving, Strike: strikeStranger},
+		{
+			Name: "corrupt byte", Does: "A byte changes: of a result in a worker, of a message to a node.",
+			Job: corruptJob, Strike: strikeWire(corrupt),
+		},
+		{
+			Name: "truncated message", Does: "The victim gets half a message, and the connection closes.",
+			Job: throughProxy, Strike: strikeWire(truncate),
+		},
+		{
+			Name: "wrong token", Does: "Processes without the token of the job call the victim.",
+			Job: surviving, Strike: strikeToken,
+		},
 	}
 }
 
@@ -144,9 +153,9 @@ func surviving(c Cell) Job {
 	return nodesJob(c)
 }
 
-// strikeStranger calls the server of the victim with no token, and with bytes that mean nothing. Then the job ends as
+// strikeToken calls the server of the victim with no token, and with bytes that mean nothing. Then the job ends as
 // it would have without.
-func strikeStranger(s *Scene) error {
+func strikeToken(s *Scene) error {
 	if s.Cell.Victim == Agent {
 		if err := s.disturbSockets(); err != nil {
 			return err
@@ -160,16 +169,16 @@ func strikeStranger(s *Scene) error {
 	args := slices.Clone(s.job.Nodes[1])
 	job := s.job
 	job.Nodes, job.Env = [][]string{args}, []string{"GPURUN_RDZV_TOKEN=another-token-0123456789"}
-	stranger := &Scene{Cell: s.Cell, room: s.room, job: job, folder: s.file("stranger"), mark: s.mark}
-	stranger.Cell.Victim = Node0
-	if err := stranger.start(); err != nil {
+	caller := &Scene{Cell: s.Cell, room: s.room, job: job, folder: s.file("caller"), mark: s.mark}
+	caller.Cell.Victim = Node0
+	if err := caller.start(); err != nil {
 		return err
 	}
-	if err := stranger.awaitEnd(0); err != nil {
+	if err := caller.awaitEnd(0); err != nil {
 		return err
 	}
-	if code := stranger.nodes[0].cmd.ProcessState.ExitCode(); code != strangersCode {
-		return fmt.Errorf("the stranger ended with %d: %s", code, stranger.stderr(0))
+	if code := caller.nodes[0].cmd.ProcessState.ExitCode(); code != refusedCode {
+		return fmt.Errorf("the caller without the token ended with %d: %s", code, caller.stderr(0))
 	}
 	if s.Cell.Moment == BeforeJoin { // the third node comes, as it should
 		return nil
@@ -177,7 +186,7 @@ func strikeStranger(s *Scene) error {
 	return s.finish()
 }
 
-const strangersCode = 6
+const refusedCode = 6
 
 // disturbSockets calls the abstract sockets of the scene.
 func (s *Scene) disturbSockets() error {

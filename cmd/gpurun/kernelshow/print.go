@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"gpurun/cmd/gpurun/terminal"
 )
 
 // JSON writes the report as an object.
@@ -19,7 +21,8 @@ func (r Report) JSON(w io.Writer) error {
 
 // Print writes the report for people.
 func (r Report) Print(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	var text strings.Builder
+	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	what := "elements of " + r.DType
 	if r.Op != "" && r.Op != "none" {
 		what = r.Op + " of " + r.DType
@@ -40,7 +43,8 @@ func (r Report) Print(w io.Writer) error {
 			s.print(t, i+1)
 		}
 	}
-	return t.Flush()
+	t.Flush() // to memory
+	return terminal.WriteText(w, text.String())
 }
 
 func (s Step) print(w io.Writer, number int) {

@@ -12,6 +12,7 @@ import (
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
+	"gpurun/cmd/gpurun/terminal"
 	"gpurun/worker/result"
 	"gpurun/worker/result/gate"
 )
@@ -118,8 +119,7 @@ func write(w io.Writer, rows []row, all result.Report) error {
 	if all.Passed && all.Gate != nil && all.Gate.Note != "" {
 		verdict += ": " + all.Gate.Note
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", verdict)
-	return err
+	return terminal.WriteText(w, fmt.Sprintf("\n%s\n", verdict))
 }
 
 func wrongCases(results []result.Result) int {

@@ -21,6 +21,10 @@ var flagHabits = []habit{
 	{[]string{"-L", "--parameter-list", "-P", "--parameter-scan"}, "--algo and --datatype take lists"},
 	{[]string{"--prepare", "--setup", "--cleanup", "--conclude"}, "nothing runs between timed calls: leave it out"},
 	{[]string{"--show-output"}, "--log-level debug says more"},
+	{[]string{"--time-unit"}, "times are in microseconds: leave it out"},
+	{[]string{"--reference", "--baseline"}, "--against sets the algorithm that ratios are relative to"},
+	{[]string{"--sort"}, "gpurun report makes a page whose tables sort by any column"},
+	{[]string{"--ignore-failure", "--shell"}, "gpurun calls kernels and no commands: leave it out"},
 	{[]string{"--style"}, "--color sets when verdicts have colours"},
 	{[]string{"--export-json", "--json-file"}, "--output-file FILE writes the results as JSON"},
 	{[]string{"--export-markdown"}, "--output markdown prints the table as Markdown"},
@@ -44,6 +48,7 @@ var flagHabits = []habit{
 var behindCommands = []habit{
 	{[]string{"-z", "--blocking"}, "gpurun waits for a call when its samples are complete: leave it out"},
 	{[]string{"-a", "--average"}, "a time is that of the slowest rank: leave it out"},
+	{[]string{"-N", "--cycles"}, "--rounds sets the number of samples, and --iters the calls in each"},
 	{[]string{"-m"}, "--rounds sets the number of samples, and --iters the calls in each"},
 	{[]string{"-m", "--agg-iters"}, "--iters sets the number of timed calls, which are not aggregated"},
 	{[]string{"-C", "--report-cputime"}, "gpurun bench COLLECTIVE -G 0 shows the time of the host"},

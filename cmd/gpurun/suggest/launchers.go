@@ -20,11 +20,15 @@ var launcherHabits = []habit{
 		"gpurun is started once on each machine: --nnodes, --node-rank and --master-addr say which one this is",
 	},
 	{
-		[]string{"-bind-to", "--bind-to", "--bind-to-core", "--cpu-bind", "--cpus-per-task", "--rank-by"},
+		[]string{
+			"-bind-to", "--bind-to", "--bind-to-core", "--cpu-bind", "--cpus-per-task", "--rank-by", "--report-bindings",
+		},
 		"--numa-binding binds processes to the CPUs near their GPUs",
 	},
 	{
-		[]string{"-bind-to", "--bind-to", "--bind-to-core", "--cpu-bind", "--cpus-per-task", "--rank-by"},
+		[]string{
+			"-bind-to", "--bind-to", "--bind-to-core", "--cpu-bind", "--cpus-per-task", "--rank-by", "--report-bindings",
+		},
 		"binding to CPUs applies to launched programs: leave it out",
 	},
 	{[]string{"--start-timeout"}, "--join-timeout sets how long a node waits for the others"},

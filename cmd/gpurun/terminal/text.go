@@ -18,6 +18,31 @@ func WriteText(w io.Writer, text string) error {
 	return err
 }
 
+// Messages is where messages go that are written to w, each in one write. On a terminal their lines are broken at
+// blanks; all else passes unchanged.
+func Messages(w io.Writer) io.Writer {
+	if !Is(w) {
+		return w
+	}
+	return messages{w}
+}
+
+type messages struct{ w io.Writer }
+
+// Write implements io.Writer. What launched programs write does not begin as a message does.
+func (m messages) Write(text []byte) (int, error) {
+	if !strings.HasPrefix(string(text), "gpurun: ") {
+		return m.w.Write(text)
+	}
+	if err := WriteText(m.w, string(text)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+// Fd is the file of the stream.
+func (m messages) Fd() uintptr { return Fd(m.w) }
+
 // foldText breaks long lines. What continues a line stands below its last column, or is indented by two more blanks.
 func foldText(text string, width int) string {
 	var b strings.Builder

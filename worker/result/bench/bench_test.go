@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -333,13 +334,42 @@ func TestComparisonGolden(t *testing.T) {
 	}
 	for name, markdown := range map[string]bool{"changes.table": false, "changes.markdown": true} {
 		var out bytes.Buffer
-		if err := c.Print(&out, markdown); err != nil {
+		if err := c.Print(&out, markdown, 0); err != nil {
 			t.Fatal(err)
 		}
 		golden.Check(t, name+".golden", out.Bytes())
 	}
 	if _, err := json.Marshal(c); err != nil {
 		t.Error(err)
+	}
+}
+
+// A comparison fits a terminal of 80 columns without its p-values. On a wide one it is that of a pipe.
+func TestComparisonFitsTheTerminal(t *testing.T) {
+	after := slowed(slowed(run(), "twoshot", 2.5), "nccl", 0.9)
+	c, err := Compare(run(), after, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Changes[0].Algorithm = "multimem_oneshot"
+	print := func(width int) string {
+		var out bytes.Buffer
+		if err := c.Print(&out, false, width); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	if print(120) != print(0) {
+		t.Errorf("120 columns:\n%s\nwant:\n%s", print(120), print(0))
+	}
+	narrow := print(80)
+	if !strings.Contains(narrow, "SLOWER") || strings.Contains(narrow, "  p\n") {
+		t.Errorf("80 columns:\n%s", narrow)
+	}
+	for line := range strings.Lines(narrow) { // the sentences are broken by cmd/gpurun/terminal
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 && !strings.HasPrefix(line, "# ") {
+			t.Errorf("%d characters: %s", n, line)
+		}
 	}
 }
 
@@ -367,7 +397,7 @@ func FuzzCompare(f *testing.F) {
 				t.Error(err)
 			}
 			for _, markdown := range []bool{false, true} {
-				if err := c.Print(io.Discard, markdown); err != nil {
+				if err := c.Print(io.Discard, markdown, 0); err != nil {
 					t.Error(err)
 				}
 			}
@@ -392,7 +422,7 @@ func TestComparisonOfFewSamplesIsJSON(t *testing.T) {
 		t.Error(err)
 	}
 	var out bytes.Buffer
-	if err := c.Print(&out, false); err != nil || !strings.Contains(out.String(), "∞") {
+	if err := c.Print(&out, false, 0); err != nil || !strings.Contains(out.String(), "∞") {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }

@@ -4,27 +4,36 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"gpurun/worker/result"
 	"gpurun/worker/result/stats"
 )
 
-// Print writes a comparison as a table, or as a Markdown table.
-func (c Comparison) Print(w io.Writer, markdown bool) error {
+// Print writes a comparison as a Markdown table, or as a table for a terminal with so many columns; 0 is any number.
+func (c Comparison) Print(w io.Writer, markdown bool, width int) error {
 	var b strings.Builder
 	comment := "# "
 	if markdown {
 		comment = "\n"
 	}
 	columns := changeColumns()
+	narrow := !markdown && width > 0 && width < widthOf(columns)+len(columnGap)+len(slowerThanTolerated)
+	if narrow {
+		columns = narrowed(columns)
+	}
 	last := ""
 	for _, x := range c.Changes {
 		if name := x.sweepName(); name != last {
 			last = name
 			b.WriteString(changeHeading(columns, name, markdown))
 		}
-		if words := x.cells(); markdown {
+		words := x.cells()
+		if narrow {
+			words = slices.Delete(words, pColumn, pColumn+1)
+		}
+		if markdown {
 			b.WriteString(markdownLine(words) + "\n")
 		} else {
 			b.WriteString(align(columns, words) + "\n")
@@ -55,6 +64,30 @@ func changeColumns() []column {
 	}
 }
 
+// pColumn is the column of p-values. A narrow table lacks it: its last column says what is significant.
+const pColumn = 7
+
+// narrowed are the columns of a table that fits in 80 characters.
+func narrowed(columns []column) []column {
+	columns = slices.Delete(columns, pColumn, pColumn+1)
+	for i, c := range columns {
+		switch c.title {
+		case "size":
+			columns[i].width = len("1234567")
+		case "old us", "new us":
+			columns[i].width = len("12345.67")
+		case "± 95%":
+			columns[i].width = len("123.4%")
+		case "change":
+			columns[i].width = len("+123.4%")
+		}
+	}
+	return columns
+}
+
+// slowerThanTolerated marks a change that failed.
+const slowerThanTolerated = "SLOWER"
+
 func (c Change) cells() []string {
 	change, p := fmt.Sprintf("%+.1f%%", c.Percent), "-"
 	switch {
@@ -66,7 +99,7 @@ func (c Change) cells() []string {
 	}
 	verdict := string(c.Verdict)
 	if c.Failed {
-		verdict = "SLOWER"
+		verdict = slowerThanTolerated
 	}
 	return []string{
 		result.FormatSize(c.Bytes), c.name(), fmt.Sprintf("%.2f", c.Old.Median), c.Old.spread(),

@@ -15,6 +15,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // browser starts a Chromium without a window. complaints are errors of scripts, messages on the console, and requests
@@ -128,6 +129,10 @@ func TestPageInABrowser(t *testing.T) {
 	if got := value[string](t, ctx, readout); got != "1K: oneshot 10, "+script+" 20" {
 		t.Errorf("the first arrow reads %q", got)
 	}
+	do(t, ctx, chromedp.KeyEvent(kb.Escape))
+	if got := value[string](t, ctx, readout); got != "" {
+		t.Errorf("after Escape %q is read", got)
+	}
 	do(t, ctx, chromedp.Evaluate(hover, nil))
 	if got := value[string](t, ctx, readout); !strings.HasPrefix(got, "4K: oneshot 40") {
 		t.Errorf("the mouse reads %q", got)
@@ -164,6 +169,7 @@ func TestPageInABrowser(t *testing.T) {
 		t.Errorf("%d elements came from names", n)
 	}
 	dark(t, ctx)
+	printed(t, ctx)
 	phone(t, ctx)
 	if said := complaints(); len(said) > 0 {
 		t.Errorf("the page complains: %q", said)
@@ -193,6 +199,37 @@ func dark(t *testing.T, ctx context.Context) {
 			t.Errorf("%s: the page is %s", name, got)
 		}
 		accessible(t, ctx, name)
+	}
+}
+
+// printed: the head of a table stands on each page. Chromium prints no button there a second time, but text.
+func printed(t *testing.T, ctx context.Context) {
+	t.Helper()
+	do(t, ctx, emulation.SetEmulatedMedia().WithMedia("print"))
+	style := func(selector, property string) string {
+		return value[string](t, ctx, fmt.Sprintf("getComputedStyle(document.querySelector(%q)).%s", selector, property))
+	}
+	for _, c := range []struct{ selector, property, want string }{
+		{"thead", "display", "table-header-group"},
+		{"thead", "breakInside", "avoid"},
+		{"th button", "display", "contents"},
+		{".scroll", "overflowX", "visible"},
+		{".tools", "display", "none"},
+	} {
+		if got := style(c.selector, c.property); got != c.want {
+			t.Errorf("in print %s has the %s %s, want %s", c.selector, c.property, got, c.want)
+		}
+	}
+	dark := emulation.MediaFeature{Name: "prefers-color-scheme", Value: "dark"}
+	do(t, ctx, emulation.SetEmulatedMedia().WithMedia("screen").WithFeatures([]*emulation.MediaFeature{&dark}))
+	for _, c := range []struct{ event, want string }{
+		{"beforeprint", "rgb(255, 255, 255)"},
+		{"afterprint", "rgb(13, 17, 23)"},
+	} {
+		do(t, ctx, chromedp.Evaluate(fmt.Sprintf("dispatchEvent(new Event(%q)); undefined", c.event), nil))
+		if got := style("body", "backgroundColor"); got != c.want {
+			t.Errorf("%s: a dark page is %s, want %s", c.event, got, c.want)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package webpage
 
 import (
+	"slices"
 	"strings"
 
 	"gpurun/worker/result"
@@ -31,14 +32,15 @@ func plots(r result.Report) []Plot {
 	return all
 }
 
-// convert makes a plot of a panel. Lines without points in the panel of the fastest are hidden at first.
+// convert makes a plot of a panel. Its lines have the order of the panel of the fastest, and are hidden at first if
+// they have no points there.
 func convert(p, fastest plot.Panel) Plot {
 	spec := Plot{
 		Title: fastest.Title, XLabel: p.XLabel, YLabel: p.YLabel, Bytes: true, Levels: []Level{}, Hidden: []string{},
 	}
-	for i, l := range p.Lines {
-		line := Line{Name: l.Name}
-		for _, at := range l.Points {
+	for _, shown := range fastest.Lines {
+		line := Line{Name: shown.Name}
+		for _, at := range pointsOf(p, shown.Name) {
 			if at.Y > 0 {
 				line.Points = append(line.Points, [2]float64{at.X, at.Y})
 			}
@@ -46,7 +48,7 @@ func convert(p, fastest plot.Panel) Plot {
 		if len(line.Points) == 0 {
 			continue
 		}
-		if len(fastest.Lines[i].Points) == 0 {
+		if len(shown.Points) == 0 {
 			spec.Hidden = append(spec.Hidden, line.Name)
 		}
 		spec.Lines = append(spec.Lines, line)
@@ -55,6 +57,12 @@ func convert(p, fastest plot.Panel) Plot {
 		spec.Levels = append(spec.Levels, Level{p.Level.Name, p.Level.Y})
 	}
 	return spec
+}
+
+// pointsOf are those of a line of a panel.
+func pointsOf(p plot.Panel, name string) []plot.Point {
+	i := slices.IndexFunc(p.Lines, func(l plot.Line) bool { return l.Name == name })
+	return p.Lines[i].Points
 }
 
 // limits are the thresholds of a metric for a plot's collective, which its title begins with.

@@ -67,5 +67,13 @@ async function copy(text) {
   }
 }
 
-document.querySelectorAll('[data-plot]').forEach((figure) => new Plot(figure));
+const plots = [...document.querySelectorAll('[data-plot]')].map((figure) => new Plot(figure));
 document.querySelectorAll('table').forEach((table) => new Table(table));
+
+// Paper is white, also where the browser prefers dark pages.
+for (const [event, paper] of [['beforeprint', true], ['afterprint', false]]) {
+  addEventListener(event, () => {
+    document.documentElement.classList.toggle('paper', paper);
+    plots.forEach((plot) => plot.draw());
+  });
+}

@@ -122,7 +122,13 @@ class Plot {
     this.readout.textContent = `${this.x(x)}: ${values.join(', ')}`;
   }
 
+  // key moves the cursor by the arrow keys. Escape removes it, and shows the whole of both axes again.
   key(e) {
+    if (e.key === 'Escape') {
+      this.draw();
+      this.read(null);
+      return;
+    }
     const step = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
     if (!step) return;
     e.preventDefault();
@@ -131,6 +137,7 @@ class Plot {
     const index = Math.min(last, Math.max(0, now + step));
     const left = this.chart.valToPos(this.data[0][index], 'x');
     this.chart.setCursor({ left, top: this.chart.bbox.height / devicePixelRatio / 2 });
+    this.chart.setSeries(null, { focus: true }); // no line is nearer than the others
   }
 }
 
