@@ -19,6 +19,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/launcher"
 	"gpurun/worker/result"
 	"gpurun/worker/result/gate"
 	"gpurun/worker/result/phases"
@@ -150,6 +151,8 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, where.close()) }()
+	where.faults = p.watchFaults()
+	defer where.faults.close()
 	sockets, err := newSockets(p.Host.Ranks, g.fail)
 	if err != nil {
 		return nil, err
@@ -195,6 +198,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 	})
 	phases.FromContext(ctx).Begin(phases.End)
 	crashed.explain(outcome)
+	err = errors.Join(err, where.faults.after(outcome, g.anyWrong()))
 	return outcome, where.conclude(ctx, g, outcome, err, stderr)
 }
 
@@ -204,11 +208,14 @@ func (p *Run) silence() time.Duration {
 	return max(4*p.Job.Timeout, time.Minute)
 }
 
-// failure says why a run ended early, if it did, and its exit code. What another
-// node says explains what happened here.
+// failure says why a run ended early, if it did, and its exit code. A GPU that has failed explains everything else, and
+// what another node says explains what happened here.
 func failure(g *gatherer, o *agent.Outcome, runErr error) (reason string, code int) {
 	var elsewhere *elsewhereError
+	var unfit *launcher.UnfitError
 	switch {
+	case errors.As(runErr, &unfit):
+		return unfit.Error(), exit.UnfitMachine
 	case errors.As(errors.Join(runErr, o.Cause), &elsewhere):
 		return elsewhere.Error(), elsewhere.code
 	case o.First != nil:

@@ -22,11 +22,12 @@ type Failed struct{ Verdict }
 func (e *Failed) Error() string { return e.Name + ": " + e.What }
 
 // Announce tells the other nodes at once that this node's ranks have failed. Ending the
-// ranks may take long, and Conclude comes only after that. Announce does not wait. Of all
-// nodes' failures the first counts.
-func (n *Nodes) Announce(mine End) {
-	mine.After = mine.At.Sub(n.begun)
+// ranks may take long, and Conclude comes only after that. Announce does not wait: it asks for
+// the failure in a goroutine of its own. Of all nodes' failures the first counts.
+func (n *Nodes) Announce(failure func() End) {
 	n.tasks.Go(func() {
+		mine := failure()
+		mine.After = mine.At.Sub(n.begun)
 		ctx, cancel := context.WithTimeout(n.group.Context(), announceTimeout)
 		defer cancel()
 		text, err := json.Marshal(announcement{n.config.Rank, mine})
