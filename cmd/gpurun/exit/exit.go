@@ -157,6 +157,8 @@ func CodeOfWorkers(o *agent.Outcome) int {
 		return CodeOfClass(o.First.Report.Class)
 	case o.First != nil:
 		return WorkerDied
+	case errors.As(o.Cause, new(*agent.HangError)):
+		return Timeout
 	case o.Cause != nil && o.Signal == 0:
 		return Environment
 	}

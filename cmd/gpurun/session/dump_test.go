@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/worker/process/agent"
 	"gpurun/worker/process/dump"
 	"gpurun/worker/process/report"
 )
@@ -34,7 +35,7 @@ func TestDescriptionsOfRanks(t *testing.T) {
 	for _, r := range ranks {
 		all = append(all, d.activityOf(r, states))
 	}
-	got := append(grouped(all), gpusOf(ranks)...)
+	got := append(grouped(all), gpusOf(all)...)
 	want := []string{
 		"rank 2 (pid 102): stopped by a signal (state T); timing allreduce since 0 s",
 		"rank 3 (pid 103): uninterruptible in the kernel (state D in nv_wait)",
@@ -66,5 +67,10 @@ func TestAnswersOfRanks(t *testing.T) {
 	close(over)
 	if got := d.ask()(2, over); len(got) != 0 {
 		t.Errorf("of another question: %v", got)
+	}
+	failing := d.ask()
+	d.note(1, report.Message{Kind: report.KindFailure, Failure: &report.Failure{}})
+	if got := failing(1, nil); got[1].Step != agent.HasFailed {
+		t.Errorf("of a rank that fails meanwhile: %v", got)
 	}
 }

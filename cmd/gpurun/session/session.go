@@ -174,6 +174,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		return nil, err
 	}
 	dumps := newDumper(&g.doing, stderr, g.log)
+	dumps.nodes = newNodeDumps(where.nodes, dumps.listener, p.Config.HangTimeout > 0, g.log)
 	defer func() { err = errors.Join(err, dumps.close()) }()
 	crashed := make(crashes, p.Host.Ranks)
 	phases.FromContext(ctx).Begin(phases.Fork)
@@ -187,7 +188,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		Reports:    g.take,
 		Failed:     where.tell,
 		Silence:    p.silence(),
-		Dumps:      dumps.spec(),
+		Dumps:      dumps.spec(p.Config.Launch),
 		Grace:      time.Duration(p.Config.Grace),
 		Signals:    a.Signals,
 		// stdout is for results alone.
@@ -197,6 +198,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		Logger:   g.log,
 	})
 	phases.FromContext(ctx).Begin(phases.End)
+	dumps.nodes.takeOver(outcome)
 	crashed.explain(outcome)
 	err = errors.Join(err, where.faults.after(outcome, g.anyWrong()))
 	return outcome, where.conclude(ctx, g, outcome, err, stderr)

@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -61,14 +60,7 @@ func (n *Nodes) listen() {
 
 // awaitFailure returns the first failure that a node announces.
 func (n *Nodes) awaitFailure(ctx context.Context) (*Failed, error) {
-	err := context.DeadlineExceeded // of one call: a job may run for long
-	for errors.Is(err, context.DeadlineExceeded) {
-		err = n.group.Store().Wait(ctx, failureKey)
-	}
-	if err != nil {
-		return nil, err
-	}
-	text, err := n.group.Store().Get(ctx, failureKey)
+	text, err := n.await(ctx, failureKey)
 	if err != nil {
 		return nil, err
 	}
