@@ -32,7 +32,7 @@ type nodeDumps struct {
 	host  string
 	hangs bool                   // --hang-timeout is set
 	asked chan agent.DumpRequest // orders, and what gpurun dump asks for, for the agent
-	hush  chan bool              // whether the ranks of this node are silent
+	hush  chan nodes.Silence     // of the ranks of this node
 	stop  chan struct{}
 	tasks sync.WaitGroup
 
@@ -49,8 +49,8 @@ func newNodeDumps(all *nodes.Nodes, listener *request.Listener, hangs bool, log 
 		return nil
 	}
 	n := &nodeDumps{
-		all: all, log: log, hangs: hangs, asked: make(chan agent.DumpRequest, 16), hush: make(chan bool, 16), stop: make(chan struct{}),
-		mine: map[int]bool{},
+		all: all, log: log, hangs: hangs, asked: make(chan agent.DumpRequest, 16), hush: make(chan nodes.Silence, 16),
+		stop: make(chan struct{}), mine: map[int]bool{},
 	}
 	n.host, _ = os.Hostname() // without it the page has no names of hosts
 	var local <-chan agent.DumpRequest
@@ -111,7 +111,7 @@ func (n *nodeDumps) takeOver(o *agent.Outcome) {
 	n.workers = &o.Workers
 	n.mu.Unlock()
 	if n.hangs {
-		n.tellSilent(true)
+		n.tell(nodes.Ended)
 	}
 }
 
@@ -126,17 +126,25 @@ func ended(workers []agent.WorkerState, host string) (all []rankDoing) {
 
 // tellSilent is agent.Dumps.Silent.
 func (n *nodeDumps) tellSilent(silent bool) {
+	if silent {
+		n.tell(nodes.Silent)
+	} else {
+		n.tell(nodes.Running)
+	}
+}
+
+func (n *nodeDumps) tell(silent nodes.Silence) {
 	select {
 	case n.hush <- silent:
 	case <-n.stop:
 	}
 }
 
-// silence tells the other nodes whether the ranks of this one are silent. If those of all nodes are, the job ends.
-func (n *nodeDumps) silence(silent bool) {
+// silence tells the other nodes whether the ranks of this one are silent, and ends a job that hangs.
+func (n *nodeDumps) silence(mine nodes.Silence) {
 	ctx, cancel := context.WithTimeout(context.Background(), orderBound)
 	defer cancel()
-	hang, err := n.all.SetSilent(ctx, silent)
+	hang, err := n.all.SetSilence(ctx, mine)
 	if err == nil && hang {
 		_, err = n.order(ctx, nodes.Order{
 			Reason: "the job hangs: the ranks of all nodes are silent (--hang-timeout)", Hang: true,

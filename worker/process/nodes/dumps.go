@@ -103,21 +103,36 @@ func (n *Nodes) Finished(ctx context.Context, number int) {
 // hangKey is the key of the node that has noticed first that the job hangs.
 const hangKey = "hang"
 
-// SetSilent notes whether this node's ranks are silent, and reports whether those of all nodes are. It does so on one
-// node only, and once.
-func (n *Nodes) SetSilent(ctx context.Context, silent bool) (hang bool, err error) {
+// Silence is what a node says of its ranks.
+type Silence string
+
+// The ranks of a node run, have been silent for too long, or have ended.
+const (
+	Running Silence = "running"
+	Silent  Silence = "silent"
+	Ended   Silence = "ended"
+)
+
+// SetSilence notes how the ranks of this node are, and reports whether the job hangs: the ranks of some nodes are
+// silent, and those of all others have ended. It does so on one node only, and once.
+func (n *Nodes) SetSilence(ctx context.Context, mine Silence) (hang bool, err error) {
 	store := n.group.Store()
-	if err := store.Set(ctx, silenceKey(n.config.Rank), fmt.Append(nil, silent)); err != nil || !silent {
+	if err := store.Set(ctx, silenceKey(n.config.Rank), []byte(mine)); err != nil || mine == Running {
 		return false, err
 	}
+	anySilent := false
 	for node := range n.config.Count {
 		text, err := store.Get(ctx, silenceKey(node))
-		if errors.Is(err, rendezvous.ErrKeyNotFound) || err == nil && string(text) != fmt.Sprint(true) {
+		if errors.Is(err, rendezvous.ErrKeyNotFound) || err == nil && Silence(text) == Running {
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
+		anySilent = anySilent || Silence(text) == Silent
+	}
+	if !anySilent {
+		return false, nil
 	}
 	_, hang, err = store.CompareAndSet(ctx, hangKey, nil, fmt.Append(nil, n.config.Rank))
 	return hang, err

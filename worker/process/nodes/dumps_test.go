@@ -55,23 +55,26 @@ func TestOrdersAndAnswers(t *testing.T) {
 	all[2].Finished(t.Context(), 1)
 }
 
-// The last node whose ranks become silent learns that those of all nodes are, and no other does.
+// The last node whose ranks become silent or end learns that the job hangs, and no other does. A job whose ranks have
+// all ended does not hang.
 func TestSilenceOfAllNodes(t *testing.T) {
-	all := newJob(t, 2).meetAll(t)
-	defer closeAll(t, all...)
-	for _, step := range []struct {
-		node              int
-		silent, ofAllWant bool
-	}{
-		{0, true, false},
-		{0, false, false},
-		{1, true, false},
-		{0, true, true},
-		{1, true, false},
+	type step struct {
+		node int
+		mine Silence
+		hang bool
+	}
+	for _, steps := range [][]step{
+		{{0, Silent, false}, {0, Running, false}, {1, Silent, false}, {0, Silent, true}, {1, Silent, false}},
+		{{0, Silent, false}, {1, Ended, true}},
+		{{0, Ended, false}, {1, Silent, true}},
+		{{0, Ended, false}, {1, Ended, false}},
 	} {
-		got, err := all[step.node].SetSilent(t.Context(), step.silent)
-		if err != nil || got != step.ofAllWant {
-			t.Errorf("%+v: %t, %v", step, got, err)
+		all := newJob(t, 2).meetAll(t)
+		for _, s := range steps {
+			if hang, err := all[s.node].SetSilence(t.Context(), s.mine); err != nil || hang != s.hang {
+				t.Errorf("%v: %v: %t, %v", steps, s, hang, err)
+			}
 		}
+		closeAll(t, all...)
 	}
 }
