@@ -26,7 +26,7 @@ func AddLauncher(f *pflag.FlagSet) {
 	f.String("on-failure", "", "`action` when a process fails: dump (before the others are ended, show what they are "+
 		"doing, if they are Python programs, or ranks of which one has waited in vain) or none")
 	f.String("hang-timeout", "", "`seconds` that all processes may go without any output, report or heartbeat; "+
-		"then gpurun shows what they are doing, and ends the job with exit code 4; default: no limit")
+		"then gpurun shows what they are doing, and ends the job with exit code 4; 0, the default: no limit")
 	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")
 	f.String("log-level", "", "least `level` of log entries: debug, info, warn or error")
 	f.String("log-format", "", "`format` of the log: console or json")

@@ -92,24 +92,24 @@ func (d *dumper) ranks(ctx context.Context, workers []collect.Worker) (all []ran
 	ctx, cancel := context.WithTimeout(ctx, answerBound)
 	defer cancel()
 	answers := d.doing.ask()
-	asked := 0
+	asked := map[int]bool{}
 	for _, w := range workers {
 		if s, err := procfs.Signal(w.PID, syscall.SIGUSR1); w.Exit == "" && err == nil && s.Caught &&
 			syscall.Kill(w.PID, syscall.SIGUSR1) == nil {
-			asked++
+			asked[w.Rank] = true
 		}
 	}
 	collector := collect.Collector{GPUs: host.ListGPUs}
 	ranks := collector.Ranks(ctx, workers)
-	states := answers(asked, ctx.Done())
+	states := answers(len(asked), ctx.Done())
 	for _, r := range ranks {
-		all = append(all, d.activityOf(r, states))
+		all = append(all, d.activityOf(r, asked[r.Rank], states))
 	}
 	return all
 }
 
-// activityOf says what a rank does, by its process and by its own answer.
-func (d *dumper) activityOf(r dump.Rank, states map[int]report.State) rankDoing {
+// activityOf says what a rank does, by its process and by its own answer, if it was asked.
+func (d *dumper) activityOf(r dump.Rank, asked bool, states map[int]report.State) rankDoing {
 	state, answered := states[r.Rank]
 	a := rankDoing{
 		Rank: r.Rank, PID: r.PID, GPU: r.GPU, InStep: state.Seconds,
@@ -129,6 +129,8 @@ func (d *dumper) activityOf(r dump.Rank, states map[int]report.State) rankDoing 
 		a.Step = "stopped by a signal (state T)"
 	case main.State == "D":
 		a.Step = "uninterruptible in the kernel (state D in " + cmp.Or(main.Wait, "an unknown place") + ")"
+	case !asked:
+		a.Step = "starting"
 	case !answered:
 		a.Step = fmt.Sprintf("no answer within %v", answerBound)
 	case a.Step == "":
