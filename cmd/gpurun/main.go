@@ -89,7 +89,6 @@ func newCommand(a *program.Invocation) *cobra.Command {
 	own := pflag.NewFlagSet("gpurun", pflag.ContinueOnError)
 	flags.AddLauncher(own)
 	flags.AddCommand(own)
-	flags.AddDumps(own)
 	line, err := torchrun.New().Split(a.Args[1:], own)
 	var unknown *torchrun.UnknownFlagError
 	switch {

@@ -85,7 +85,6 @@ func newRootWith(a *program.Invocation, some []command) *cobra.Command {
 		"colours of verdicts, `auto|always|never`; auto: on a terminal")
 	root.Flags().AddFlagSet(torchrun.New().Flags())
 	flags.AddCommand(root.Flags())
-	flags.AddDumps(root.Flags())
 	addGroups(root)
 	for _, c := range some {
 		made := c.make()

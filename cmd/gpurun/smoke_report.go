@@ -40,6 +40,7 @@ func newVerdictReporter(system string) (v verdictReporter, err error) {
 var errorCodes = map[int]string{
 	exit.WrongData: "GPURUN_WRONG_DATA", exit.Environment: "GPURUN_ENVIRONMENT", exit.Timeout: "GPURUN_TIMEOUT",
 	exit.WorkerDied: "GPURUN_WORKER_DIED", exit.Rendezvous: "GPURUN_RENDEZVOUS", exit.Threshold: "GPURUN_THRESHOLD",
+	exit.UnfitMachine: "GPURUN_UNFIT_MACHINE",
 }
 
 // report tells the system how smoke ended, and returns the error for the exit code. A verdict that nobody heard of is a

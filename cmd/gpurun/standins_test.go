@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,9 +19,14 @@ func nvmlStandIn(folder string) func(ts *testscript.TestScript, neg bool, args [
 			ts.Fatalf("usage: nvml-stand-in")
 		}
 		ts.Check(compile())
-		ts.Setenv("LD_LIBRARY_PATH", folder)
+		addLibraries(ts, folder)
 		ts.Setenv("FAKE_NVML_FAULTS", ts.MkAbs("faults"))
 	}
+}
+
+// addLibraries has the loader look for libraries in a further folder.
+func addLibraries(ts *testscript.TestScript, folder string) {
+	ts.Setenv("LD_LIBRARY_PATH", strings.TrimSuffix(folder+":"+ts.Getenv("LD_LIBRARY_PATH"), ":"))
 }
 
 // compileStandIn compiles a file of a package under cudart.
@@ -67,7 +73,7 @@ func (s *standIns) use(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: stand-ins")
 	}
 	ts.Check(s.compile())
-	ts.Setenv("LD_LIBRARY_PATH", s.folder)
+	addLibraries(ts, s.folder)
 	ts.Setenv("FAKE_CUDA_SHARES", "1")
 	ts.Setenv("FAKE_CUDA_FORGETS", "1")
 }

@@ -21,10 +21,11 @@ import (
 const (
 	exitCodes = `Exit codes: 0 every result is right; 1 wrong data; 2 usage; 3 environment, such as
 too few GPUs; 4 timeout; 5 a worker died; 6 the ranks did not meet; 128+n ended by
-signal n.`
+signal n; 220 a GPU failed; 221 another node was lost.`
 	exitCodesWithThresholds = `Exit codes: 0 every result is right; 1 wrong data; 2 usage; 3 environment, such as
 too few GPUs; 4 timeout; 5 a worker died; 6 the ranks did not meet; 99 right, but a
-threshold was missed; 128+n ended by signal n.`
+threshold was missed; 128+n ended by signal n; 220 a GPU failed; 221 another node was
+lost.`
 )
 
 // usageError adds to an error where the command's usage stands.
@@ -95,7 +96,6 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	launched := torchrun.New().Flags()
 	flags.AddCommand(launched)
-	flags.AddDumps(launched)
 	if cmd.HasParent() && launched.Lookup(name) != nil {
 		return usageError(exit.Usagef("--%s applies to launched programs, not to %q", name, cmd.CommandPath()), cmd)
 	}

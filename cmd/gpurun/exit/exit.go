@@ -30,7 +30,7 @@ const (
 	NotFound    = 127 // as of a shell: a command that is not there
 	Signalled   = 128 // and the signal's number
 
-	// Codes of a launched job that no worker's own exit has, see OfCommand.
+	// Codes that no worker's own exit has, see OfCommand.
 	UnfitMachine = 220 // this machine: its health check failed, it has no GPU, or has lost one
 	NodeLost     = 221 // another machine of the job
 )
@@ -134,7 +134,7 @@ func CodeOfClass(class report.Class) int {
 	return WorkerDied
 }
 
-// Worse is the exit code that says more: of a signal, or else of wrong data, then
+// Worse is the exit code that says more: of a signal or an unfit machine, or else of wrong data, then
 // of what ended the run, then of what the machine lacks, then of a threshold.
 func Worse(a, b int) int {
 	order := []int{OK, Threshold, Incomplete, Environment, Rendezvous, WorkerDied, Timeout, WrongData}
@@ -157,6 +157,8 @@ func CodeOfWorkers(o *agent.Outcome) int {
 		return CodeOfClass(o.First.Report.Class)
 	case o.First != nil:
 		return WorkerDied
+	case errors.As(o.Cause, new(*agent.HangError)):
+		return Timeout
 	case o.Cause != nil && o.Signal == 0:
 		return Environment
 	}

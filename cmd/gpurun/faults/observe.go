@@ -17,13 +17,16 @@ var logLine = regexp.MustCompile(`^\d\d:\d\d:\d\d\.\d\d\d (debug|info) `)
 // logStamp stands before warnings and errors of the log.
 var logStamp = regexp.MustCompile(`^\d\d:\d\d:\d\d\.\d\d\d `)
 
+// pageTitle begins a page about what the processes were doing when the job failed.
+const pageTitle = "gpurun: what the "
+
 // firstSentence is the first line on standard error by which gpurun says how the job ended; without one, the first
 // that the log does not have.
 func firstSentence(stderr string) string {
 	var other string
 	for line := range strings.Lines(stderr) {
 		line = strings.TrimRight(line, "\n")
-		if sentence, ok := strings.CutPrefix(line, "gpurun: "); ok {
+		if sentence, ok := strings.CutPrefix(line, "gpurun: "); ok && !strings.HasPrefix(line, pageTitle) {
 			return sentence
 		}
 		if other == "" && !logLine.MatchString(line) {

@@ -17,4 +17,6 @@ func Machines() []string {
 }
 
 // Settings are the flags about the file of settings, the log, and how processes end.
-func Settings() []string { return []string{"config", "log-level", "log-format", "grace"} }
+func Settings() []string {
+	return []string{"config", "log-level", "log-format", "grace", "on-failure", "hang-timeout"}
+}

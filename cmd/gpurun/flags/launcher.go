@@ -23,15 +23,11 @@ func AddLauncher(f *pflag.FlagSet) {
 	f.String("tls-ca", "", "`file` with the certificates of the authorities that sign the nodes' certificates")
 	f.String("join-timeout", "", "`seconds` that a node waits for all other nodes")
 	f.String("grace", "", "`seconds` from SIGTERM to SIGKILL for processes that are ended")
+	f.String("on-failure", "", "`action` when a process fails: dump (before the others are ended, show what they are "+
+		"doing, if they are Python programs, or ranks of which one has waited in vain) or none")
+	f.String("hang-timeout", "", "`seconds` that all processes may go without any output, report or heartbeat; "+
+		"then gpurun shows what they are doing, and ends the job with exit code 4; 0, the default: no limit")
 	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")
 	f.String("log-level", "", "least `level` of log entries: debug, info, warn or error")
 	f.String("log-format", "", "`format` of the log: console or json")
-}
-
-// AddDumps adds the flags about what gpurun shows of a launched command's processes.
-func AddDumps(f *pflag.FlagSet) {
-	f.String("on-failure", "", "`action` when a process of a command fails: dump (show what the others are doing, "+
-		"if they are Python programs, before they are ended) or none")
-	f.String("hang-timeout", "", "`seconds` that a command's processes may go without any output or heartbeat; "+
-		"then gpurun shows what they are doing, and ends the job with exit code 4; default: no limit")
 }

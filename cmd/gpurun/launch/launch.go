@@ -26,6 +26,7 @@ import (
 	"gpurun/rendezvous/elastic"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/argv"
+	"gpurun/worker/process/crash"
 	"gpurun/worker/process/guard"
 	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/torchenv"
@@ -59,6 +60,9 @@ func Run(ctx context.Context, a *program.Invocation, w Words) error {
 		return err
 	}
 	if a.Lifeline == nil {
+		if err := crash.Check(); err != nil { // before the folder is made, which needs files
+			return &exit.EnvironmentError{Err: err}
+		}
 		remove, err := lendScratch()
 		if err != nil {
 			return err

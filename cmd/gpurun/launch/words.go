@@ -105,7 +105,6 @@ func AddFlags(f *pflag.FlagSet, options *torchrun.Options) {
 	for _, name := range forCollectives() {
 		own.Lookup(name).Hidden = true
 	}
-	flags.AddDumps(own)
 	f.AddFlagSet(options.Flags())
 	f.AddFlagSet(own)
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"gpurun/worker/process/agent"
 	"gpurun/worker/process/report"
 )
 
@@ -33,10 +34,17 @@ func (d *doing) note(rank int, m report.Message) {
 		}
 		d.phases[rank] = phaseOf{m.Phase, time.Now()}
 	case m.Kind == report.KindState && d.states != nil:
-		d.states[rank] = *m.State
-		close(d.more)
-		d.more = make(chan struct{})
+		d.answer(rank, *m.State)
+	case m.Kind == report.KindFailure && d.states != nil: // it ends, and does not answer any more
+		d.answer(rank, report.State{Step: agent.HasFailed})
 	}
+}
+
+// answer notes what a rank does. The caller holds mu.
+func (d *doing) answer(rank int, s report.State) {
+	d.states[rank] = s
+	close(d.more)
+	d.more = make(chan struct{})
 }
 
 // ask begins a question. answers returns the answers when there are so many, or when over is closed.

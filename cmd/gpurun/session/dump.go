@@ -6,15 +6,14 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"go.uber.org/zap"
 
 	"gpurun/cmd/gpurun/host"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/dump"
 	"gpurun/worker/process/dump/collect"
@@ -23,11 +22,12 @@ import (
 	"gpurun/worker/process/report"
 )
 
-// dumper says what the ranks of this machine do, when gpurun dump or SIGUSR1 asks.
+// dumper says what the ranks do: when gpurun dump or SIGUSR1 asks, when a rank has waited in vain, and when all hang.
 type dumper struct {
 	doing    *doing
 	stderr   io.Writer
 	listener *request.Listener // nil: nobody can ask by gpurun dump
+	nodes    *nodeDumps        // nil on one machine
 }
 
 func newDumper(d *doing, stderr io.Writer, log *zap.Logger) *dumper {
@@ -39,6 +39,7 @@ func newDumper(d *doing, stderr io.Writer, log *zap.Logger) *dumper {
 }
 
 func (d *dumper) close() error {
+	d.nodes.close()
 	if d.listener == nil {
 		return nil
 	}
@@ -46,39 +47,35 @@ func (d *dumper) close() error {
 }
 
 // spec is what the agent needs to know.
-func (d *dumper) spec() *agent.Dumps {
-	s := &agent.Dumps{Write: d.write}
-	if d.listener != nil {
+func (d *dumper) spec(c settings.Launch) *agent.Dumps {
+	s := &agent.Dumps{
+		Write: d.write, OnFailure: c.OnFailure == settings.DumpOnFailure, Hang: time.Duration(c.HangTimeout),
+		Elsewhere: d.nodes != nil,
+	}
+	switch {
+	case d.nodes != nil:
+		s.Asked, s.Silent = d.nodes.asked, d.nodes.tellSilent
+	case d.listener != nil:
 		s.Asked = d.listener.Requests()
 	}
 	return s
 }
 
-// answerBound is how long a rank may take to answer. A device says within a second where its kernels are.
-const answerBound = 1500 * time.Millisecond
-
-// write asks the ranks, looks at their processes and GPUs meanwhile, and prints the page.
+// write makes a page, with the other nodes if there are any, and prints it.
 func (d *dumper) write(ctx context.Context, request agent.DumpRequest, workers []collect.Worker) {
-	ctx, cancel := context.WithTimeout(ctx, answerBound)
-	defer cancel()
-	answers := d.doing.ask()
-	asked := 0
-	for _, w := range workers {
-		if s, err := procfs.Signal(w.PID, syscall.SIGUSR1); w.Exit == "" && err == nil && s.Caught &&
-			syscall.Kill(w.PID, syscall.SIGUSR1) == nil {
-			asked++
-		}
+	if d.nodes != nil {
+		d.nodes.write(ctx, d, request, workers)
+		return
 	}
-	collector := collect.Collector{GPUs: host.ListGPUs}
-	ranks := collector.Ranks(ctx, workers)
-	states := answers(asked, ctx.Done())
+	d.publish(request, d.ranks(ctx, workers), nil)
+}
+
+// publish prints a page about ranks. missing has a sentence for each node that did not answer.
+func (d *dumper) publish(request agent.DumpRequest, ranks []rankDoing, missing []string) {
+	slices.SortFunc(ranks, func(a, b rankDoing) int { return cmp.Compare(a.Rank, b.Rank) })
 	var page bytes.Buffer
 	fmt.Fprintf(&page, "gpurun: what the ranks are doing, because %s\n", request.Reason)
-	var all []rankDoing
-	for _, r := range ranks {
-		all = append(all, d.activityOf(r, states))
-	}
-	for _, line := range append(grouped(all), gpusOf(ranks)...) {
+	for _, line := range slices.Concat(grouped(ranks), gpusOf(ranks), missing) {
 		fmt.Fprintln(&page, line)
 	}
 	_, _ = d.stderr.Write(page.Bytes()) // a reader that is gone misses nothing
@@ -87,24 +84,39 @@ func (d *dumper) write(ctx context.Context, request agent.DumpRequest, workers [
 	}
 }
 
-// activity is what ranks do that do the same.
-type activity struct {
-	step, phase, kernel string
+// answerBound is how long a rank may take to answer. A device says within a second where its kernels are.
+const answerBound = 1500 * time.Millisecond
+
+// ranks asks the ranks of this machine, and looks at their processes and GPUs meanwhile.
+func (d *dumper) ranks(ctx context.Context, workers []collect.Worker) (all []rankDoing) {
+	ctx, cancel := context.WithTimeout(ctx, answerBound)
+	defer cancel()
+	answers := d.doing.ask()
+	asked := map[int]bool{}
+	for _, w := range workers {
+		if s, err := procfs.Signal(w.PID, syscall.SIGUSR1); w.Exit == "" && err == nil && s.Caught &&
+			syscall.Kill(w.PID, syscall.SIGUSR1) == nil {
+			asked[w.Rank] = true
+		}
+	}
+	collector := collect.Collector{GPUs: host.ListGPUs}
+	ranks := collector.Ranks(ctx, workers)
+	states := answers(len(asked), ctx.Done())
+	for _, r := range ranks {
+		all = append(all, d.activityOf(r, asked[r.Rank], states))
+	}
+	return all
 }
 
-// rankDoing is an activity of a rank, and for how long its step and its phase have lasted, in seconds.
-type rankDoing struct {
-	rank dump.Rank
-	activity
-	inStep, inPhase float64
-}
-
-// activityOf says what a rank does, by its process and by its own answer.
-func (d *dumper) activityOf(r dump.Rank, states map[int]report.State) rankDoing {
+// activityOf says what a rank does, by its process and by its own answer, if it was asked.
+func (d *dumper) activityOf(r dump.Rank, asked bool, states map[int]report.State) rankDoing {
 	state, answered := states[r.Rank]
-	a := rankDoing{rank: r, inStep: state.Seconds, activity: activity{step: state.Step, kernel: state.Kernel}}
+	a := rankDoing{
+		Rank: r.Rank, PID: r.PID, GPU: r.GPU, InStep: state.Seconds,
+		activity: activity{Step: state.Step, Kernel: state.Kernel},
+	}
 	if p := d.doing.phase(r.Rank); p.name != "" && r.Exit == "" {
-		a.phase, a.inPhase = p.name, time.Since(p.at).Seconds()
+		a.Phase, a.InPhase = p.name, time.Since(p.at).Seconds()
 	}
 	var main dump.Thread
 	if len(r.Processes) > 0 && len(r.Processes[0].Threads) > 0 {
@@ -112,74 +124,17 @@ func (d *dumper) activityOf(r dump.Rank, states map[int]report.State) rankDoing 
 	}
 	switch {
 	case r.Exit != "":
-		a.step = r.Exit
+		a.Step = r.Exit
 	case main.State == "T":
-		a.step = "stopped by a signal (state T)"
+		a.Step = "stopped by a signal (state T)"
 	case main.State == "D":
-		a.step = "uninterruptible in the kernel (state D in " + cmp.Or(main.Wait, "an unknown place") + ")"
+		a.Step = "uninterruptible in the kernel (state D in " + cmp.Or(main.Wait, "an unknown place") + ")"
+	case !asked:
+		a.Step = "starting"
 	case !answered:
-		a.step = fmt.Sprintf("no answer within %v", answerBound)
-	case a.step == "":
-		a.step = "computing, or waiting for the driver"
+		a.Step = fmt.Sprintf("no answer within %v", answerBound)
+	case a.Step == "":
+		a.Step = "computing, or waiting for the driver"
 	}
 	return a
-}
-
-// grouped has a line for all ranks with the same activity, the smallest groups first. The times are the longest.
-func grouped(ranks []rankDoing) (lines []string) {
-	groups := map[activity][]rankDoing{}
-	for _, r := range ranks {
-		groups[r.activity] = append(groups[r.activity], r)
-	}
-	sorted := slices.SortedFunc(maps.Values(groups), func(a, b []rankDoing) int {
-		return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a[0].rank.Rank, b[0].rank.Rank))
-	})
-	for _, g := range sorted {
-		first := g[0]
-		text := fmt.Sprintf("rank %d (pid %d): %s", first.rank.Rank, first.rank.PID, first.step)
-		if len(g) > 1 {
-			text = "ranks " + numbers(g) + ": " + first.step
-		}
-		longest := func(of func(rankDoing) float64) float64 {
-			return of(slices.MaxFunc(g, func(a, b rankDoing) int { return cmp.Compare(of(a), of(b)) }))
-		}
-		if s := longest(func(r rankDoing) float64 { return r.inStep }); s >= 1 {
-			text += fmt.Sprintf(" since %.0f s", s)
-		}
-		if first.phase != "" {
-			text += fmt.Sprintf("; %s since %.0f s", first.phase, longest(func(r rankDoing) float64 { return r.inPhase }))
-		}
-		if first.kernel != "" {
-			text += "; " + first.kernel
-		}
-		lines = append(lines, text)
-	}
-	return lines
-}
-
-func numbers(ranks []rankDoing) string {
-	var all []string
-	for _, r := range ranks {
-		all = append(all, fmt.Sprint(r.rank.Rank))
-	}
-	return strings.Join(all, ",")
-}
-
-// gpusOf is a line about the GPUs of ranks, or none.
-func gpusOf(ranks []dump.Rank) (lines []string) {
-	var all []string
-	for _, r := range ranks {
-		if r.GPU == nil {
-			continue
-		}
-		text := fmt.Sprintf("rank %d GPU %d %d %%", r.Rank, r.GPU.Index, r.GPU.Utilisation)
-		if r.GPU.Xid != 0 {
-			text += fmt.Sprintf(" (Xid %d)", r.GPU.Xid)
-		}
-		all = append(all, text)
-	}
-	if all == nil {
-		return nil
-	}
-	return []string{"GPU in use: " + strings.Join(all, ", ")}
 }

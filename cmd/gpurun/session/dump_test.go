@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/worker/process/agent"
 	"gpurun/worker/process/dump"
 	"gpurun/worker/process/report"
 )
@@ -18,6 +19,7 @@ func TestDescriptionsOfRanks(t *testing.T) {
 	ranks := []dump.Rank{
 		in(0, "S"), in(1, "S"), in(2, "T"), in(3, "D"), in(4, "S"), in(5, "R"),
 		{Rank: 6, PID: 106, Exit: "killed by SIGKILL"},
+		in(7, "S"),
 	}
 	ranks[5].GPU = &dump.GPU{Index: 3, Utilisation: 100, Xid: 79}
 	d := dumper{doing: &doing{}}
@@ -32,15 +34,16 @@ func TestDescriptionsOfRanks(t *testing.T) {
 	states := answers(3, nil)
 	var all []rankDoing
 	for _, r := range ranks {
-		all = append(all, d.activityOf(r, states))
+		all = append(all, d.activityOf(r, r.Rank != 7, states))
 	}
-	got := append(grouped(all), gpusOf(ranks)...)
+	got := append(grouped(all), gpusOf(all)...)
 	want := []string{
 		"rank 2 (pid 102): stopped by a signal (state T); timing allreduce since 0 s",
 		"rank 3 (pid 103): uninterruptible in the kernel (state D in nv_wait)",
 		"rank 4 (pid 104): no answer within 1.5s",
 		"rank 5 (pid 105): computing, or waiting for the driver; k: block 0 of 1 has not ended",
 		"rank 6 (pid 106): killed by SIGKILL",
+		"rank 7 (pid 107): starting",
 		`ranks 0,1: waiting for all ranks at barrier "timing" since 12 s`,
 		"GPU in use: rank 5 GPU 3 100 % (Xid 79)",
 	}
@@ -66,5 +69,10 @@ func TestAnswersOfRanks(t *testing.T) {
 	close(over)
 	if got := d.ask()(2, over); len(got) != 0 {
 		t.Errorf("of another question: %v", got)
+	}
+	failing := d.ask()
+	d.note(1, report.Message{Kind: report.KindFailure, Failure: &report.Failure{}})
+	if got := failing(1, nil); got[1].Step != agent.HasFailed {
+		t.Errorf("of a rank that fails meanwhile: %v", got)
 	}
 }

@@ -125,6 +125,13 @@ func (g *gatherer) wrong() (n int) {
 	return n
 }
 
+// anyWrong is whether a result has wrong elements, while workers may still report.
+func (g *gatherer) anyWrong() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.wrong() > 0
+}
+
 // summary says in a line how the results are.
 func (g *gatherer) summary() string {
 	all, verified := len(g.report.Results), 0

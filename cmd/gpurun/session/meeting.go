@@ -24,6 +24,7 @@ type meeting struct {
 	server        *rendezvous.Server
 	nodes         *nodes.Nodes // nil on one machine
 	deaf          func() bool  // stops listening for nodes that fail
+	faults        *faults      // of this machine's GPUs
 }
 
 // openMeeting opens the rendezvous of one machine, or meets the other nodes.
@@ -77,9 +78,15 @@ func (p *Run) meetNodes(ctx context.Context, g *gatherer) (*meeting, error) {
 
 // tell sends this node's first failure to the other nodes. It has the type of agent.Spec.Failed.
 func (m *meeting) tell(f *agent.Failure) {
-	if m.nodes != nil {
-		m.nodes.Announce(nodes.End{Code: exit.CodeOfWorkers(&agent.Outcome{First: f}), What: f.Error(), At: f.Time})
+	if m.nodes == nil {
+		return
 	}
+	m.nodes.Announce(func() nodes.End {
+		if err := m.faults.now(); err != nil {
+			return nodes.End{Code: exit.NodeLost, What: err.Error(), At: f.Time}
+		}
+		return nodes.End{Code: exit.CodeOfWorkers(&agent.Outcome{First: f}), What: f.Error(), At: f.Time}
+	})
 }
 
 // nodePlan is the plan that this node sends to the others. If the node cannot take part, its number of ranks may be
@@ -132,7 +139,7 @@ func elsewhere(err error) error {
 	if failed := new(nodes.Failed); errors.As(err, &failed) {
 		return &elsewhereError{failed.Code, failed.Error()}
 	}
-	return &elsewhereError{exit.Rendezvous, err.Error()}
+	return &elsewhereError{exit.NodeLost, err.Error()}
 }
 
 // conclude agrees with the other nodes how the job ended. It returns what went
@@ -147,7 +154,7 @@ func (m *meeting) conclude(ctx context.Context, g *gatherer, o *agent.Outcome, r
 	case err != nil && o != nil && o.First == nil && errors.As(o.Cause, new(*elsewhereError)):
 		return runErr // the cause says which node is lost
 	case err != nil:
-		return errors.Join(runErr, &elsewhereError{exit.Rendezvous, err.Error()})
+		return errors.Join(runErr, &elsewhereError{exit.NodeLost, err.Error()})
 	case v.Node == mine:
 		return runErr
 	case v.Code != 0:
@@ -175,6 +182,9 @@ func ownEnd(g *gatherer, o *agent.Outcome, runErr error) nodes.End {
 	}
 	if errors.As(o.Cause, new(*elsewhereError)) {
 		e.Consequence = true
+	}
+	if isUnfit(runErr) {
+		e.Code, e.Consequence = exit.NodeLost, false
 	}
 	return e
 }

@@ -163,7 +163,7 @@ func TestFailureElsewhere(t *testing.T) {
 	}
 }
 
-// What another node tells has its exit code; one that is gone has none.
+// What another node tells has its exit code; one that is gone has that of a lost node.
 func TestElsewhere(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -173,7 +173,7 @@ func TestElsewhere(t *testing.T) {
 			&nodes.Failed{Verdict: nodes.Verdict{Name: "node 1", End: nodes.End{Code: 5, What: "rank 9 died"}}},
 			elsewhereError{5, "node 1: rank 9 died"},
 		},
-		{errors.New("node 1 departed"), elsewhereError{exit.Rendezvous, "node 1 departed"}},
+		{errors.New("node 1 departed"), elsewhereError{exit.NodeLost, "node 1 departed"}},
 	} {
 		var got *elsewhereError
 		if err := elsewhere(tt.err); !errors.As(err, &got) || *got != tt.want {

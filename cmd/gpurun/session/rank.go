@@ -71,8 +71,7 @@ func runRank(ctx context.Context, part assignment, reports *report.Writer, quit 
 		noted = phases.NewRecorder()
 	}
 	asked := make(chan os.Signal, 1)
-	signal.Notify(asked, syscall.SIGUSR1) // of which the agent's dumps tell
-	defer signal.Stop(asked)
+	signal.Notify(asked, syscall.SIGUSR1) // of which the agent's dumps tell; until the end: else it would kill the process
 	return worker.Run(ctx, rank.Options{
 		Job: part.Job, Rank: part.Rank, LocalRank: part.LocalRank, WorldSize: part.WorldSize,
 		LocalWorldSize: part.LocalWorldSize,

@@ -19,6 +19,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/launcher"
 	"gpurun/worker/result"
 	"gpurun/worker/result/gate"
 	"gpurun/worker/result/phases"
@@ -150,6 +151,8 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, where.close()) }()
+	where.faults = p.watchFaults()
+	defer where.faults.close()
 	sockets, err := newSockets(p.Host.Ranks, g.fail)
 	if err != nil {
 		return nil, err
@@ -171,6 +174,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		return nil, err
 	}
 	dumps := newDumper(&g.doing, stderr, g.log)
+	dumps.nodes = newNodeDumps(where.nodes, dumps.listener, p.Config.HangTimeout > 0, g.log)
 	defer func() { err = errors.Join(err, dumps.close()) }()
 	crashed := make(crashes, p.Host.Ranks)
 	phases.FromContext(ctx).Begin(phases.Fork)
@@ -184,7 +188,7 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		Reports:    g.take,
 		Failed:     where.tell,
 		Silence:    p.silence(),
-		Dumps:      dumps.spec(),
+		Dumps:      dumps.spec(p.Config.Launch),
 		Grace:      time.Duration(p.Config.Grace),
 		Signals:    a.Signals,
 		// stdout is for results alone.
@@ -194,7 +198,9 @@ func (p *Run) startAndWatch(ctx context.Context, a *program.Invocation, stderr i
 		Logger:   g.log,
 	})
 	phases.FromContext(ctx).Begin(phases.End)
+	dumps.nodes.takeOver(outcome)
 	crashed.explain(outcome)
+	err = errors.Join(err, where.faults.after(outcome, g.anyWrong()))
 	return outcome, where.conclude(ctx, g, outcome, err, stderr)
 }
 
@@ -204,11 +210,14 @@ func (p *Run) silence() time.Duration {
 	return max(4*p.Job.Timeout, time.Minute)
 }
 
-// failure says why a run ended early, if it did, and its exit code. What another
-// node says explains what happened here.
+// failure says why a run ended early, if it did, and its exit code. A GPU that has failed explains everything else, and
+// what another node says explains what happened here.
 func failure(g *gatherer, o *agent.Outcome, runErr error) (reason string, code int) {
 	var elsewhere *elsewhereError
+	var unfit *launcher.UnfitError
 	switch {
+	case errors.As(runErr, &unfit):
+		return unfit.Error(), exit.UnfitMachine
 	case errors.As(errors.Join(runErr, o.Cause), &elsewhere):
 		return elsewhere.Error(), elsewhere.code
 	case o.First != nil:

@@ -96,12 +96,12 @@ func (s *Seconds) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// OptionalSeconds is as Seconds, or 0 for empty text.
+// OptionalSeconds is as Seconds, or 0 for none.
 type OptionalSeconds time.Duration
 
-// UnmarshalText reads "", or what Seconds reads.
+// UnmarshalText reads "" or "0", which are none, or what Seconds reads.
 func (s *OptionalSeconds) UnmarshalText(text []byte) error {
-	if len(text) == 0 {
+	if len(text) == 0 || string(text) == "0" {
 		*s = 0
 		return nil
 	}

@@ -24,14 +24,14 @@ type Dumps struct {
 	Write func(ctx context.Context, request DumpRequest, workers []collect.Worker)
 	// Asked receives requests for dumps. They end nothing, unless HangError is set. It may be nil.
 	Asked <-chan DumpRequest
-	// OnFailure has a dump written when a worker has failed, before the others are told to end, if one of them is a
-	// Python program.
+	// OnFailure has a dump written when a worker has failed, before the others are told to end, if that says more than
+	// the failure: one of them is a Python program, or the worker has reported that it waited in vain.
 	OnFailure bool
 	// Python reports whether a worker, which may have ended, is or has started a Python program. It may be nil.
 	Python func(localRank int) bool
 	// Elsewhere says that other nodes have workers of the job, too.
 	Elsewhere bool
-	// Hang, when positive, is how long all workers may go without output and heartbeat.
+	// Hang, when positive, is how long all workers may go without output, report and heartbeat.
 	Hang time.Duration
 	// Heartbeat returns a file that a worker may touch as a sign of life. It may be nil.
 	Heartbeat func(localRank int) string
@@ -134,10 +134,13 @@ func (g *group) afterDump(f func()) {
 func (g *group) dumpFailure() {
 	dumps := g.spec.Dumps
 	alone := g.workers.running() == 0 && (dumps == nil || !dumps.Elsewhere)
-	if dumps == nil || !dumps.OnFailure || alone || g.ending.begun() || g.dumping.done != nil || !g.python() {
+	if dumps == nil || !dumps.OnFailure || alone || g.ending.begun() || g.dumping.done != nil {
 		return
 	}
-	g.dump(DumpRequest{Reason: g.attribution().firstSoFar().Error()})
+	first := g.attribution().firstSoFar()
+	if first.Report != nil && waitedInVain(first.Report) || g.python() {
+		g.dump(DumpRequest{Reason: first.Error()})
+	}
 }
 
 // python reports whether a worker is a Python program, or was.
@@ -156,13 +159,19 @@ func (g *group) python() bool {
 func (g *group) targets() (all []collect.Worker) {
 	for _, w := range g.workers {
 		t := collect.Worker{Rank: w.Rank, LocalRank: w.LocalRank, PID: w.PID, Output: w.lastWrite()}
-		if !w.running() {
+		switch {
+		case !w.running():
 			t.Exit = DescribeExit(*w.exit)
+		case w.reportedFailure() != nil:
+			t.Exit = HasFailed
 		}
 		all = append(all, t)
 	}
 	return all
 }
+
+// HasFailed is what a worker does that has reported its failure and is about to end.
+const HasFailed = "has reported its failure"
 
 // DescribeExit says how a worker ended, as a dump does.
 func DescribeExit(exit spawn.ExitStatus) string {

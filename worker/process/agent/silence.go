@@ -22,7 +22,8 @@ func (g *group) silentAt() (time.Time, bool) {
 	}
 	last := g.dumping.resumed
 	for _, w := range g.workers {
-		for _, at := range []time.Time{w.startedAt, w.exitedAt, w.lastWrite(), g.heartbeat(w)} {
+		_, heard := w.lastReport()
+		for _, at := range []time.Time{w.startedAt, w.exitedAt, w.lastWrite(), heard, g.heartbeat(w)} {
 			if at.After(last) {
 				last = at
 			}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	_ "gpurun/worker/process/crash/startup" // ends the process if main cannot be reached
 )
 
 // leastRuntimeMemory is the address space that must be left when main begins: heap arenas of 64 MiB, and stacks of 8
@@ -11,8 +13,8 @@ import (
 const leastRuntimeMemory = 256 << 20
 
 // CheckRuntime returns why the Go runtime would soon crash for lack of address space, or nil. main calls it first.
-// Under a limit of 6 or 7 open files the runtime crashes before main: a package of protobuf opens the executable when
-// it is initialized.
+// Package startup finds what would crash before main, except for this: the runtime reserves memory before it
+// initializes any package.
 func CheckRuntime() error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_AS, &limit); err != nil || limit.Cur == unix.RLIM_INFINITY {

@@ -23,7 +23,7 @@ import (
 //	node 0 -> all       order   every node collects from its workers
 //	all -> node 0       ranks   what a node has collected
 //	node 0 -> all       page    the dump is over
-//	any node -> node 0  silent  whether the node's workers have been silent for --hang-timeout
+//	any node -> node 0  silent  whether the node's workers have been silent for --hang-timeout, or have ended
 const (
 	wantMessage   = "dump: want"
 	orderMessage  = "dump: order"
@@ -43,6 +43,12 @@ type order struct {
 type ranksOf struct {
 	Number int         `json:"number"`
 	Ranks  []dump.Rank `json:"ranks"`
+}
+
+// silence is what a node says of its workers.
+type silence struct {
+	Silent bool `json:"silent"` // for --hang-timeout
+	Ended  bool `json:"ended"`
 }
 
 // pageOf is the page of a dump.
@@ -74,7 +80,7 @@ type nodeDumps struct {
 	ranks   map[int]map[int]ranksOf // by number and group rank; node 0 alone
 	arrived chan struct{}           // closed and replaced when ranks arrive
 	pages   map[int]chan []byte     // by number
-	silent  map[int]bool            // by group rank; node 0 alone
+	silent  map[int]silence         // by group rank; node 0 alone
 	ending  bool                    // a dump was ordered after which the job ends; node 0 alone
 	number  int                     // of the last order; node 0 alone
 	until   time.Time               // when node 0 takes the last order for over
@@ -87,7 +93,7 @@ func (d *dumper) beginNodeDumps(round *elastic.Round) *nodeDumps {
 	}
 	n := &nodeDumps{
 		round: round, log: d.log, asked: make(chan agent.DumpRequest, 16), stop: make(chan struct{}),
-		ranks: map[int]map[int]ranksOf{}, arrived: make(chan struct{}), pages: map[int]chan []byte{}, silent: map[int]bool{},
+		ranks: map[int]map[int]ranksOf{}, arrived: make(chan struct{}), pages: map[int]chan []byte{}, silent: map[int]silence{},
 	}
 	var local <-chan agent.DumpRequest
 	if d.listener != nil {
@@ -128,7 +134,9 @@ func (n *nodeDumps) takeOver(outcome *agent.Outcome) {
 		workers = append(workers, collect.Worker{Rank: w.Rank, LocalRank: w.LocalRank, PID: w.PID, Exit: exit})
 	}
 	n.over.Go(func() {
-		n.tellSilent(true)
+		if n.attempt.Hang > 0 {
+			n.tell(0, silentMessage, silence{Ended: true})
+		}
 		for {
 			select {
 			case request := <-n.asked:
@@ -184,7 +192,7 @@ func (n *nodeDumps) take(m elastic.Message) error {
 			}
 		})
 	case silentMessage:
-		return unpacked(m.Data, func(silent bool) { n.heardSilent(m.From, silent) })
+		return unpacked(m.Data, func(s silence) { n.heardSilent(m.From, s) })
 	}
 	return nil
 }
@@ -226,14 +234,11 @@ func (n *nodeDumps) collected(from int, r ranksOf) {
 	n.arrived = make(chan struct{})
 }
 
-// heardSilent notes whether a node's workers are silent, and orders the end of the job if those of all nodes are.
-func (n *nodeDumps) heardSilent(from int, silent bool) {
+// heardSilent notes whether a node's workers are silent, and orders the end of the job if it hangs.
+func (n *nodeDumps) heardSilent(from int, s silence) {
 	n.mu.Lock()
-	n.silent[from] = silent
-	hang := !n.ending
-	for node := range n.round.Nodes {
-		hang = hang && n.silent[node]
-	}
+	n.silent[from] = s
+	hang := !n.ending && hangs(n.silent, n.round.Nodes)
 	n.ending = n.ending || hang
 	n.mu.Unlock()
 	if hang {
@@ -242,7 +247,21 @@ func (n *nodeDumps) heardSilent(from int, silent bool) {
 }
 
 // tellSilent is agent.Dumps.Silent.
-func (n *nodeDumps) tellSilent(silent bool) { n.tell(0, silentMessage, silent) }
+func (n *nodeDumps) tellSilent(silent bool) { n.tell(0, silentMessage, silence{Silent: silent}) }
+
+// hangs reports whether a job on so many nodes makes no progress: the workers of some are silent, and those of all
+// others have ended.
+func hangs(heard map[int]silence, nodes int) bool {
+	anySilent := false
+	for node := range nodes {
+		s := heard[node]
+		if !s.Silent && !s.Ended {
+			return false
+		}
+		anySilent = anySilent || s.Silent
+	}
+	return anySilent
+}
 
 // page receives the page of a dump.
 func (n *nodeDumps) page(number int) chan []byte {

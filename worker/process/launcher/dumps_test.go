@@ -150,3 +150,24 @@ func TestDumpsAfterARestart(t *testing.T) {
 		}
 	}
 }
+
+// Workers that have ended on all nodes do not hang.
+func TestHangOfSeveralNodes(t *testing.T) {
+	silent, ended := silence{Silent: true}, silence{Ended: true}
+	for _, c := range []struct {
+		heard map[int]silence
+		want  bool
+	}{
+		{map[int]silence{}, false},
+		{map[int]silence{0: silent}, false},
+		{map[int]silence{0: silent, 1: {}}, false},
+		{map[int]silence{0: silent, 1: silent}, true},
+		{map[int]silence{0: ended, 1: silent}, true},
+		{map[int]silence{0: ended}, false},
+		{map[int]silence{0: ended, 1: ended}, false},
+	} {
+		if got := hangs(c.heard, 2); got != c.want {
+			t.Errorf("%v: %t", c.heard, got)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package nodes
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -22,11 +21,12 @@ type Failed struct{ Verdict }
 func (e *Failed) Error() string { return e.Name + ": " + e.What }
 
 // Announce tells the other nodes at once that this node's ranks have failed. Ending the
-// ranks may take long, and Conclude comes only after that. Announce does not wait. Of all
-// nodes' failures the first counts.
-func (n *Nodes) Announce(mine End) {
-	mine.After = mine.At.Sub(n.begun)
+// ranks may take long, and Conclude comes only after that. Announce does not wait: it asks for
+// the failure in a goroutine of its own. Of all nodes' failures the first counts.
+func (n *Nodes) Announce(failure func() End) {
 	n.tasks.Go(func() {
+		mine := failure()
+		mine.After = mine.At.Sub(n.begun)
 		ctx, cancel := context.WithTimeout(n.group.Context(), announceTimeout)
 		defer cancel()
 		text, err := json.Marshal(announcement{n.config.Rank, mine})
@@ -60,14 +60,7 @@ func (n *Nodes) listen() {
 
 // awaitFailure returns the first failure that a node announces.
 func (n *Nodes) awaitFailure(ctx context.Context) (*Failed, error) {
-	err := context.DeadlineExceeded // of one call: a job may run for long
-	for errors.Is(err, context.DeadlineExceeded) {
-		err = n.group.Store().Wait(ctx, failureKey)
-	}
-	if err != nil {
-		return nil, err
-	}
-	text, err := n.group.Store().Get(ctx, failureKey)
+	text, err := n.await(ctx, failureKey)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 func TestFailureIsToldAtOnce(t *testing.T) {
 	all := newJob(t, 3).meetAll(t)
 	died := End{Code: 5, What: "rank 3 died", At: time.Now()}
-	all[1].Announce(died)
+	all[1].Announce(func() End { return died })
 	for _, n := range []*Nodes{all[0], all[2]} {
 		<-n.Context().Done()
 		var failed *Failed
@@ -41,9 +41,9 @@ func TestFirstFailureToldCounts(t *testing.T) {
 	all := newJob(t, 2).meetAll(t)
 	defer closeAll(t, all...)
 	early, late := End{Code: 5, What: "early", At: time.Now()}, End{Code: 4, What: "late", At: time.Now().Add(time.Second)}
-	all[0].Announce(early)
+	all[0].Announce(func() End { return early })
 	<-all[1].Context().Done()
-	all[1].Announce(late)
+	all[1].Announce(func() End { return late })
 	verdicts, errs := conclude(t, all, early, late)
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
