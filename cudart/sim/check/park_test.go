@@ -133,21 +133,3 @@ func TestParkedWarpTakesNoSteps(t *testing.T) {
 		t.Errorf("%d turns, error %v; want 2 turns while another word changes 500 times", s.turns, err)
 	}
 }
-
-// A loop that reads another word each time, or also stores, is not parked: nobody would wake it.
-func TestLoopThatReadsOnIsNotParked(t *testing.T) {
-	for name, loop := range map[string]string{
-		"another word each time": "ld.relaxed.sys.global.u32 %v, [%mine];\nadd.u64 %mine, %mine, 4;",
-		"a store in each round":  "ld.relaxed.sys.global.u32 %v, [%mine];\nst.relaxed.sys.global.u32 [%peer+128], %i;",
-	} {
-		const count = "\nadd.u32 %i, %i, 1;\nsetp.lt.u32 %p, %i, 50;\n@%p bra again;\n"
-		p := program{ranks: 1, threads: 32, body: "again:\n" + loop + count}
-		checker, err := New(Config{Ranks: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r, err := checker.run(&steady{}, p.rank); err != nil || r.idle.rounds > 0 {
-			t.Errorf("%s: the warp waited %d times until nothing else could go on; error %v", name, r.idle.rounds, err)
-		}
-	}
-}
