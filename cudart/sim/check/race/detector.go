@@ -10,8 +10,9 @@ type Detector struct {
 	polls    []poll
 	torn     []Tear
 	at       *Memory // that is accessed now
-	cell     uint64  // the address of the cell that is accessed now
-	byLane   bool    // whether two accesses are ordered depends on the lanes, and may be otherwise in the next cell
+	// cell is the address of the cell that is accessed now, of cellBytes.
+	cell, cellBytes uint64
+	byLane          bool // whether two accesses are ordered depends on the lanes, and may be otherwise in the next cell
 
 	met    []*Operation // that have accessed bytes behind another one
 	wishes *wishes      // nil: nothing is diagnosed

@@ -141,6 +141,7 @@
 //   - Lanes that acquire know together what each of them has acquired. Who knows a release of a warp is taken to know
 //     those before it, by whichever lane. Of the reads of a warp since the last write, the last one is kept, whichever
 //     lane made it.
+//   - An order of two lanes of a warp that another thread passes on is not followed: their accesses are reported.
 //   - Two lanes that store different values to one place by one instruction are not noticed.
 //   - Of an element are kept the last write, one read of each thread since then with the same strength, and earlier
 //     accesses with narrower scopes. Of three accesses that race with one another, one pair may go unnoticed. So may a

@@ -103,20 +103,30 @@ func (d *Detector) compareLanes(old, now *event) (race Lanes, found, hardware bo
 		return Lanes{}, false, false
 	}
 	d.byLane = true
-	first, second := old.at(d.cell), now.at(d.cell)
+	step := min(old.op.Bytes, now.op.Bytes) // a cell is as large as the larger access, and may have several lanes
+	for addr := d.cell; addr < d.cell+d.cellBytes; addr += step {
+		at, isRace, byHardware := compareLanesAt(old, now, addr)
+		if isRace && (!found || hardware && !byHardware) {
+			race, found, hardware = at, true, byHardware
+		}
+	}
+	return race, found, hardware
+}
+
+// compareLanesAt is compareLanes for the lanes that access an address.
+func compareLanesAt(old, now *event, addr uint64) (race Lanes, found, hardware bool) {
+	first, second := old.at(addr), now.at(addr)
 	if old.op.Kind != Read {
 		second &^= first // lanes that write the same place by one instruction are taken to write the same value
 	}
-	for model := range t.lanes {
-		race, ok := t.lanes[model].unordered(first, second, old.step)
+	for model := range orders {
+		lanes, ok := now.thread.lanes[model].unordered(first, second, old.step)
 		if !ok {
 			return race, found, found
 		}
-		if found = true; model == byHardware {
-			return race, true, false
-		}
+		race, found = lanes, true
 	}
-	return Lanes{}, false, false
+	return race, found, false
 }
 
 // unordered finds two different lanes that nothing orders, of those that made an access at a step and those of now.
@@ -153,7 +163,7 @@ func (d *Detector) missesLanes(old, now *event) (race Lanes, found, hardware boo
 func (d *Detector) missing(by, to *laneOrder, old, now *event) (Lanes, bool) {
 	time := now.thread.known.ordered.at(old.thread.number)
 	if to.learned != 0 && now.lanes != 0 {
-		if without := now.at(d.cell) &^ to.learned; without != 0 {
+		if without := d.lanesInCell(now) &^ to.learned; without != 0 {
 			if time = to.before.at(old.thread.number); old.time > time {
 				return Lanes{BehindAcquire, bits.TrailingZeros32(to.learned), bits.TrailingZeros32(without)}, true
 			}
@@ -162,8 +172,16 @@ func (d *Detector) missing(by, to *laneOrder, old, now *event) (Lanes, bool) {
 	if old.lanes == 0 {
 		return Lanes{}, false
 	}
-	if left, released := by.unreleased(old.step, old.at(d.cell), time); left != 0 {
+	if left, released := by.unreleased(old.step, d.lanesInCell(old), time); left != 0 {
 		return Lanes{BeforeRelease, bits.TrailingZeros32(left), bits.TrailingZeros32(released)}, true
 	}
 	return Lanes{}, false
+}
+
+// lanesInCell are the lanes that have made an access to the cell that is accessed now.
+func (d *Detector) lanesInCell(e *event) (lanes uint32) {
+	for addr := d.cell; addr < d.cell+d.cellBytes; addr += e.op.Bytes {
+		lanes |= e.at(addr)
+	}
+	return lanes
 }

@@ -111,7 +111,7 @@ func (d *Detector) read(e *event, addr uint64, cells []cell, perElement int) {
 	grain := e.op.Bytes / uint64(perElement)
 	for i := range cells {
 		c := &cells[i]
-		d.cell, d.byLane = addr+uint64(i)*grain, false
+		d.cell, d.cellBytes, d.byLane = addr+uint64(i)*grain, grain, false
 		if c.write != ordered && !d.compareObserved(c.write, c.message(), e, addr+uint64(i/perElement)*e.op.Bytes) &&
 			c.more == nil && !d.byLane {
 			ordered = c.write
@@ -135,7 +135,7 @@ func (d *Detector) write(e *event, addr uint64, cells []cell, perElement int, by
 	grain := e.op.Bytes / uint64(perElement)
 	for i := range cells {
 		c := &cells[i]
-		d.cell, d.byLane = addr+uint64(i)*grain, false
+		d.cell, d.cellBytes, d.byLane = addr+uint64(i)*grain, grain, false
 		at := addr + uint64(i/perElement)*e.op.Bytes
 		if c.write != orderedWrite && !d.compareObserved(c.write, c.message(), e, at) && c.more == nil && !d.byLane {
 			orderedWrite = c.write
