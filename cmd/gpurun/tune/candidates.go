@@ -73,7 +73,7 @@ func (p subject) setCandidates() {
 }
 
 // keepRows leaves out sizes that come to as many rows as the one before: rows that are
-// normalised stay whole, and there is one at least.
+// normalized stay whole, and there is one at least.
 func (p subject) keepRows() {
 	if p.Job.Epilogue != string(collective.RMSNorm) {
 		return
