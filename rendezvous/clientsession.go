@@ -73,7 +73,7 @@ func enter(streamCtx, ctx context.Context, api pb.RendezvousClient, who Member, 
 	return response.GetWelcome(), stream, nil
 }
 
-// cancelAfter cancels a call when ctx is cancelled, but only after a grace when the
+// cancelAfter cancels a call when ctx is canceled, but only after a grace when the
 // server's answer is on its way: its deadline is the same as ctx's, and the answer
 // says who is missing; and when a member departs, the answer may be what all had
 // given before it did. departed reports whether one has.

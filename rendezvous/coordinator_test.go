@@ -12,7 +12,7 @@ import (
 )
 
 // A caller that gives up does not leave the others to wait for it.
-func TestCancelledCallFailsTheOthers(t *testing.T) {
+func TestCanceledCallFailsTheOthers(t *testing.T) {
 	state, err := membership.New(membership.Config{WorldSize: 3, JoinTimeout: time.Hour, HeartbeatTimeout: time.Hour})
 	if err != nil {
 		t.Fatal(err)

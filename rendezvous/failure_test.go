@@ -164,7 +164,7 @@ func TestStragglersAreNamed(t *testing.T) {
 	}
 }
 
-func TestCancelledCall(t *testing.T) {
+func TestCanceledCall(t *testing.T) {
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2})
 	groups := joinAll(t, srv.Target(), 2, rendezvous.Options{})
 	ctx, cancel := context.WithCancelCause(testContext(t))

@@ -216,7 +216,7 @@ func TestJoinWaitsForServerOnTCP(t *testing.T) {
 	}
 }
 
-func TestJoinCanBeCancelled(t *testing.T) {
+func TestJoinCanBeCanceled(t *testing.T) {
 	srv := serve(t, rendezvous.ServerConfig{WorldSize: 2})
 	ctx, cancel := context.WithCancelCause(testContext(t))
 	interrupted := errors.New("interrupted")

@@ -17,7 +17,7 @@
 #   LARGE        the same for 4 calls and 7 rounds, which gpurun does not verify: 256M,512M,2 by default
 #   ROUNDS       of each algorithm in a turn: 15 by default
 #   TYPES        of allreduce beside bfloat16: "float half" by default, at the sizes $FEW: 64K,256M,64
-#   HIDDEN       elements of rows that an allreduce of 1 to 512 of them normalises: "4096 8192" by default
+#   HIDDEN       elements of rows that an allreduce of 1 to 512 of them normalizes: "4096 8192" by default
 #   ALGOS        of gpurun: auto,all by default
 #   CHECK        1: gpurun verifies in the first turn, as by default; 0: never. PyTorch is always checked.
 #   PYTHON       one that has PyTorch 2.11: python3 by default
@@ -77,8 +77,8 @@ bench() {
 # span FIRST,LAST,FACTOR: the flags for it.
 span() { IFS=, read -r first last factor <<<"$1" && echo "-b $first -e $last -f $factor"; }
 
-# normalised HIDDEN: 1 to 512 rows of 2-byte elements, as FIRST,LAST,FACTOR.
-normalised() { echo "$(($1 * 2)),$(($1 * 1024)),2"; }
+# normalized HIDDEN: 1 to 512 rows of 2-byte elements, as FIRST,LAST,FACTOR.
+normalized() { echo "$(($1 * 2)),$(($1 * 1024)),2"; }
 
 ours() {
   local mode collective type row check=0
@@ -98,7 +98,7 @@ ours() {
     done
     for row in $hidden; do
       bench "allreduce-rmsnorm-$row" "$mode" "$rounds" allreduce -d bfloat16 --algo "$algos" --epilogue rmsnorm --hidden "$row" \
-        $(span "$(normalised "$row")") -c "$check"
+        $(span "$(normalized "$row")") -c "$check"
     done
   done
 }
@@ -112,7 +112,7 @@ theirs() {
   case " $collectives " in
     *" allreduce "*)
       [ -z "$types" ] || jobs+=("allreduce/${types// /,}/$few/20/7")
-      for row in $hidden; do jobs+=("allreduce/bfloat16/$(normalised "$row")/20/$rounds/$row"); done
+      for row in $hidden; do jobs+=("allreduce/bfloat16/$(normalized "$row")/20/$rounds/$row"); done
       ;;
   esac
   try "torch-$turn" $gpurun -- "$python" scripts/collectives-peers.py --out "$results/torch-$turn.rows" --modes "${modes// /,}" "${jobs[@]}"

@@ -36,9 +36,9 @@ import time
 
 import torch
 import torch.distributed as dist
-from collectives_cases import COLLECTIVES, CUDA, Case, Symmetric, also, element_size, normalised, reason
+from collectives_cases import COLLECTIVES, CUDA, Case, Symmetric, also, element_size, normalized, reason
 
-# A normalised row is rounded to 8 bits of mantissa, up to twice.
+# A normalized row is rounded to 8 bits of mantissa, up to twice.
 NORM_TOLERANCE = 2**-6
 TYPES = {"bfloat16": torch.bfloat16, "half": torch.float16, "float": torch.float32}
 
@@ -128,7 +128,7 @@ class Bench:
         if job.hidden:
             row.update(epilogue="rmsnorm", hidden=job.hidden)
         case = Case(self, collective, TYPES.get(dtype, torch.float32), nbytes or 4, job.hidden)
-        want, found = (normalised if job.hidden else COLLECTIVES[collective])(case)
+        want, found = (normalized if job.hidden else COLLECTIVES[collective])(case)
         entered, failed = {}, {}
         for name, contestant in found.items():
             problem = ""

@@ -16,7 +16,7 @@ import sys
 from drawing import INK, Axis, begin, rule, stroke, text, upwards
 
 COLLECTIVES = ("allreduce", "allgather", "reducescatter", "alltoall", "broadcast", "reduce", "gather", "scatter")
-# Colours that the colour-blind can tell apart (Okabe and Ito), on white and on black; dashes are for everybody.
+# Colors that the color-blind can tell apart (Okabe and Ito), on white and on black; dashes are for everybody.
 SERIES = (
     ("gpurun", "#0072b2", "", lambda column: column.startswith("gpurun ") and column != "gpurun auto"),
     ("NCCL", "#d55e00", "6 3", lambda column: column == "nccl"),
@@ -82,19 +82,19 @@ def panel(name, series, ceiling):
     upwards(12, middle, "bus bandwidth, GB/s")
     if ceiling:
         rule(x.low, y.at(ceiling), x.high, y.at(ceiling), 'stroke-dasharray="1 3"')
-    for name, colour, dashes, _ in reversed(SERIES):  # ours on top
+    for name, color, dashes, _ in reversed(SERIES):  # ours on top
         path = "L".join(f"{x.at(at):.1f} {y.at(rate):.1f}" for at, rate in series[name])
         if path:
-            stroke("M" + path, colour, dashes)
+            stroke("M" + path, color, dashes)
 
 
 def legend(width, names, ceiling):
-    shown = [(name, colour, dashes) for name, colour, dashes, _ in SERIES if name in names]
+    shown = [(name, color, dashes) for name, color, dashes, _ in SERIES if name in names]
     shown += [("link ceiling", INK, "1 3")] * bool(ceiling)
     step = width / len(shown)
-    for i, (name, colour, dashes) in enumerate(shown):
+    for i, (name, color, dashes) in enumerate(shown):
         left = i * step + 20
-        stroke(f"M{left:.1f} 38L{left + 26:.1f} 38", colour, dashes)
+        stroke(f"M{left:.1f} 38L{left + 26:.1f} 38", color, dashes)
         text(left + 32, 42, "start", name)
 
 

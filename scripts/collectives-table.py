@@ -40,7 +40,7 @@ def main(path):
 
 
 def put_together(rows):
-    """Gives normalised rows what the allreduce and PyTorch's sum and norm alone take, one after the other."""
+    """Gives normalized rows what the allreduce and PyTorch's sum and norm alone take, one after the other."""
     plain = {(r["collective"], r["dtype"], r["mode"], r["bytes"]): r for r in rows if not r.get("hidden")}
     for row in rows:
         alone = row["us"].pop("torch norm", None)

@@ -210,7 +210,7 @@ def barrier(case):
 COLLECTIVES = {f.__name__: f for f in (allreduce, allgather, reducescatter, alltoall, broadcast, reduce, gather, scatter, barrier)}
 
 
-def normalised(case):
+def normalized(case):
     """Contestants of allreduce, with what follows it."""
     c = case
     weight, residual = c.input(c.world, c.hidden).to(c.dtype), c.input(c.world + 1, c.part).to(c.dtype).view(-1, c.hidden)

@@ -83,8 +83,8 @@ func one(algorithm, asked string, size int64, inPlace bool, us float64) result.R
 	return r
 }
 
-// normalised is a result with an epilogue.
-func normalised(algorithm string, size int64, us float64) result.Result {
+// normalized is a result with an epilogue.
+func normalized(algorithm string, size int64, us float64) result.Result {
 	r := one(algorithm, "", size, false, us)
 	r.Epilogue = "rmsnorm"
 	return r
@@ -128,7 +128,7 @@ func merged(t *testing.T) string {
 				one("ll", "auto", 1<<28, false, 2000*k), one("ll", "", 1<<28, false, 2000*k),
 				one("twoshot", "", 1<<28, false, 900*k), one("nccl", "", 1<<28, false, 850*k),
 				one("ll", "", 8<<10, false, 3*k), one("nccl", "", 8<<10, false, 3*k),
-				normalised("ll", 8<<10, 4*k))),
+				normalized("ll", 8<<10, 4*k))),
 			write(t, in(fmt.Sprintf("torch-%d.json", turn)), peers(
 				row("nccl", "bfloat16", 1<<10, 9*k), row("one_shot", "bfloat16", 1<<10, 5*k),
 				row("two_shot", "bfloat16", 1<<10, 5.5*k),

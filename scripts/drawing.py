@@ -27,8 +27,8 @@ def begin(width, height, title):
     text(width / 2, 18, "middle", title)
 
 
-def stroke(path, colour, dashes):
-    print(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dashes or "none"}" stroke-linejoin="round"/>')
+def stroke(path, color, dashes):
+    print(f'<path d="{path}" fill="none" stroke="{color}" stroke-width="2" stroke-dasharray="{dashes or "none"}" stroke-linejoin="round"/>')
 
 
 def rule(x1, y1, x2, y2, style=""):

@@ -36,7 +36,7 @@ PROCESSES = (1, 4, 16, 64, 256)
 MOST_OF_OTHERS = 64  # mpirun -np 256 never ends on two cores
 LIMIT = 600  # seconds that a process may take
 LAUNCH_LIMIT = 10  # seconds for a launch; mpirun -np 64 does not always end either
-COLOURS = ("#0072b2", ""), ("#d55e00", "6 3"), ("#009e73", "8 3 2 3")  # as in collectives-plot.py
+COLORS = ("#0072b2", ""), ("#d55e00", "6 3"), ("#009e73", "8 3 2 3")  # as in collectives-plot.py
 WIDTH, HEIGHT, HEAD = 460, 300, 56
 LEFT, RIGHT, TOP, BOTTOM = 60, 14, 30, 40
 
@@ -200,26 +200,26 @@ def draw(title, across, up, series):
     x = Axis([at for points in series.values() for at in points], LEFT, WIDTH - RIGHT)
     y = Axis([*everything, max(everything) / 10], HEIGHT - BOTTOM, TOP)  # a decade at least: flat is to look flat
     text((LEFT + WIDTH) / 2, -14, "middle", title)
-    labelled = math.inf
+    labeled = math.inf
     for at in sorted({at for points in series.values() for at in points}, reverse=True):
         grid(x.at(at), y.low, x.at(at), y.high)
-        if labelled - x.at(at) > 40:
-            labelled = x.at(at)
-            text(labelled, y.low + 16, "middle", str(at))
+        if labeled - x.at(at) > 40:
+            labeled = x.at(at)
+            text(labeled, y.low + 16, "middle", str(at))
     for value in (digit * 10**power for power in range(-1, 7) for digit in (1, 2, 5)):
         if y.shows(value):
             grid(x.low, y.at(value), x.high, y.at(value))
             text(x.low - 6, y.at(value) + 4, "end", f"{value:g}")
     text((x.low + x.high) / 2, y.low + 33, "middle", across)
     upwards(14, (y.low + y.high) / 2, up)
-    for i, ((name, points), (colour, dashes)) in enumerate(zip(series.items(), COLOURS)):
+    for i, ((name, points), (color, dashes)) in enumerate(zip(series.items(), COLORS)):
         left = LEFT + i * (WIDTH - LEFT) / len(series)
-        stroke(f"M{left:.1f} 8L{left + 26:.1f} 8", colour, dashes)
+        stroke(f"M{left:.1f} 8L{left + 26:.1f} 8", color, dashes)
         text(left + 32, 12, "start", name)
-        stroke("M" + "L".join(f"{x.at(at):.1f} {y.at(statistics.median(values)):.1f}" for at, values in sorted(points.items())), colour, dashes)
+        stroke("M" + "L".join(f"{x.at(at):.1f} {y.at(statistics.median(values)):.1f}" for at, values in sorted(points.items())), color, dashes)
         for at, values in points.items():
             low, _, high = quartiles(values)
-            stroke(f"M{x.at(at):.1f} {y.at(low):.1f}L{x.at(at):.1f} {y.at(high):.1f}", colour, "")
+            stroke(f"M{x.at(at):.1f} {y.at(low):.1f}L{x.at(at):.1f} {y.at(high):.1f}", color, "")
 
 
 def grid(x1, y1, x2, y2):

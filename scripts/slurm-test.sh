@@ -211,7 +211,7 @@ checks() {
     check torch 0 4 'rank [0-3] of 4 sums 10$' $each gpurun --nproc-per-node 2 train.py
     check torch-tasks 0 3 'rank [0-2] of 3 sums 6$' srun -N2 -n3 gpurun train.py
   fi
-  check cancelled 0 0 . bash -c cancelled
+  check canceled 0 0 . bash -c canceled
   health_checks
   check nothing-left 0 0 . bash -c gone
 }
@@ -300,8 +300,8 @@ reason() {
   sleep 1
 }
 
-# cancelled cancels a job whose processes run, and waits for it.
-cancelled() {
+# canceled cancels a job whose processes run, and waits for it.
+canceled() {
   local i
   printf '#!/bin/sh\nsrun --ntasks-per-node=2 gpurun -- sh -c "touch running.\\$RANK; exec sleep 600"\n' >cancel.sh
   sbatch --quiet --nodes=2 --ntasks=4 --output=cancel.out cancel.sh
@@ -314,7 +314,7 @@ cancelled() {
   over
 }
 
-export -f cancelled over gone tried reason prologue kept_away # check runs them in a shell of their own
+export -f canceled over gone tried reason prologue kept_away # check runs them in a shell of their own
 
 if [ "${1-}" != --inside ]; then
   outside "$@"

@@ -121,7 +121,7 @@ func TestHabits(t *testing.T) {
 		{"bench allreduce -m 5", "--rounds sets the number of samples"},
 		{"bench allreduce -L size 1,2", "--algo and --datatype take lists"},
 		{"bench allreduce --prepare sync", "nothing runs between timed calls"},
-		{"bench allreduce --style full", "--color sets when verdicts have colours"},
+		{"bench allreduce --style full", "--color sets when verdicts have colors"},
 		{"bench allreduce --show-output", "--log-level debug says more"},
 		{"bench allreduce --warmup 3", "--warmup-iters sets the number of calls before the timed ones"},
 		{"bench --warmup 3 --export-json f.json allreduce", "--warmup-iters sets the number of calls before the timed ones"},

@@ -82,7 +82,7 @@ func newRootWith(a *program.Invocation, some []command) *cobra.Command {
 	root.Flags().SetInterspersed(false)
 	flags.AddLauncher(root.PersistentFlags())
 	root.PersistentFlags().String(colorFlag, terminal.Auto,
-		"colours of verdicts, `auto|always|never`; auto: on a terminal")
+		"colors of verdicts, `auto|always|never`; auto: on a terminal")
 	root.Flags().AddFlagSet(torchrun.New().Flags())
 	flags.AddCommand(root.Flags())
 	addGroups(root)

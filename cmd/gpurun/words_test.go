@@ -44,8 +44,10 @@ var prefer = map[string]string{
 	"syncronize": "synchronize", "teh": "the", "threshhold": "threshold", "untill": "until", "usefull": "useful",
 	"wich": "which", "writting": "writing",
 
-	"behaviour": "behavior, as in American English", "colour": "color", "licence": "license", "serialise": "serialize",
-	"synchronise": "synchronize", "initialise": "initialize", "normalise": "normalize",
+	"behaviour": "behavior, as in American English", "behaviours": "behaviors", "colour": "color", "colours": "colors",
+	"neighbour": "neighbor", "neighbours": "neighbors", "licence": "license", "serialise": "serialize",
+	"synchronise": "synchronize", "initialise": "initialize", "initialised": "initialized", "normalise": "normalize",
+	"normalised": "normalized", "recognise": "recognize", "cancelled": "canceled", "labelled": "labeled",
 
 	"Nvidia": "NVIDIA", "nVidia": "NVIDIA", "Cuda": "CUDA", "Nccl": "NCCL", "Pytorch": "PyTorch", "Github": "GitHub",
 	"Gpurun": "gpurun", "GPURun": "gpurun", "SLURM": "Slurm", "Torchrun": "torchrun", "all-reduce": "allreduce",

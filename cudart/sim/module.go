@@ -61,7 +61,7 @@ func (d *Device) checkTarget(op string, m *ptx.Module) error {
 	return nil
 }
 
-// place allocates and initialises the module's variables.
+// place allocates and initializes the module's variables.
 func (m *module) place() error {
 	size := m.program.ImageSize()
 	if size == 0 {

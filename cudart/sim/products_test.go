@@ -25,7 +25,7 @@ func productKinds() []productKind {
 		{name: "any", low: -200, high: 200, start: [2]int{-150, 150}, zeroes: 9, specials: 40},
 		{name: "near one", low: -1, high: 1, start: [2]int{-3, 4}},
 		{name: "wide", low: -14, high: 14, start: [2]int{-32, 28}},
-		{name: "cancelling", low: -14, high: 14, start: [2]int{-37, 8}, pairs: true},
+		{name: "canceling", low: -14, high: 14, start: [2]int{-37, 8}, pairs: true},
 		{name: "subnormal", low: -30, high: -10, start: [2]int{-150, 1}, zeroes: 4},
 		{name: "zeroes and large", low: 110, high: 127, start: [2]int{-150, 127}, zeroes: 2},
 		{name: "infinities", low: -3, high: 3, start: [2]int{-17, 13}, specials: 60},

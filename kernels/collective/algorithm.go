@@ -159,7 +159,7 @@ func (a *Algorithm) Check(call Call, world int) error {
 func (a *Algorithm) checkEpilogue(call Call, world int) error {
 	row := call.Epilogue.Row * int64(call.DType.Size)
 	if call.Epilogue.Kind == RMSNorm && a.MaxRow != nil && row > a.MaxRow(world) {
-		return fmt.Errorf("%s %s normalises rows of up to %d bytes among %d ranks, not %d; twoshot takes up to %d",
+		return fmt.Errorf("%s %s normalizes rows of up to %d bytes among %d ranks, not %d; twoshot takes up to %d",
 			a.Collective, a.Name, a.MaxRow(world), world, row, int64(MaxRowBytes))
 	}
 	return call.checkEpilogue()

@@ -7,7 +7,7 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Parts that begin and end at any element are each read without a byte of a neighbour's part, which may be written
+// Parts that begin and end at any element are each read without a byte of a neighbor's part, which may be written
 // meanwhile; nor of the next vector, which is overwritten in place. Elements of 1, 2 and 4 bytes are cut in other ways.
 func TestUnalignedPartsHaveNoRace(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ type subject struct {
 	early func(text []byte) (func(*check.Rank) error, error)
 	// varied is the task of every other seed: with buffers that are not aligned, which lanes copy by their own accesses,
 	// or with more tiles; nil: there is none. The lanes load whole vectors, of which they do not use what belongs to
-	// neighbours: findings of the original.
+	// neighbors: findings of the original.
 	varied func(text []byte) (func(*check.Rank) error, error)
 	// absent is a task in which the last rank never comes; nil: there is none.
 	absent func(text []byte) (func(*check.Rank) error, error)

@@ -35,7 +35,7 @@ func (e Epilogue) Result(got []byte) Verdict {
 	case collective.NoEpilogue:
 		return e.In.Reduced(got)
 	case collective.RMSNorm:
-		right = e.normalised(got)
+		right = e.normalized(got)
 	default:
 		right = e.elementwise()
 	}

@@ -47,7 +47,7 @@ func (k epilogueInFloat) run() (out, residualOut []byte) {
 	out, residualOut = make([]byte, len(k.residual)), make([]byte, len(k.residual))
 	if k.Kind == collective.RMSNorm {
 		for row := int64(0); row < count; row += k.Row {
-			k.normalise(sums[row:row+k.Row], row, out, residualOut)
+			k.normalize(sums[row:row+k.Row], row, out, residualOut)
 		}
 		return out, residualOut
 	}
@@ -78,8 +78,8 @@ func (k epilogueInFloat) sums(count int64) []float32 {
 	return sums
 }
 
-// normalise adds squares in 64 partial sums, and those two by two.
-func (k epilogueInFloat) normalise(x []float32, at int64, out, residualOut []byte) {
+// normalize adds squares in 64 partial sums, and those two by two.
+func (k epilogueInFloat) normalize(x []float32, at int64, out, residualOut []byte) {
 	var partial [64]float32
 	for i := range x {
 		if k.fault != "the sum is not rounded" {

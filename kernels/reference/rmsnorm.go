@@ -11,10 +11,10 @@ const squareRoundings = 64
 // factor.
 type factor struct{ want, relative float64 }
 
-// normalised expects x·factor·weight. x is a sum with the residual added, with an error of up to
+// normalized expects x·factor·weight. x is a sum with the residual added, with an error of up to
 // B. The error of the factor f is up to r·f. Two multiplications round. The error of the product
 // is therefore up to f·((|x|+B)·(1+r)·(1+γ(2)) - |x|), times the weight.
-func (e Epilogue) normalised(got []byte) judge {
+func (e Epilogue) normalized(got []byte) judge {
 	first := e.In.First / e.Row
 	factors := e.factors(first, e.In.First+int64(len(got)/e.In.DType.Size))
 	x, number, near := e.residualSums(), e.In.numbers(), e.In.near()

@@ -28,7 +28,7 @@ func (s Sample) Calls() string { return callsOf(s.Collective, s.Epilogue, s.Hidd
 const margin = 1.02
 
 // Rules picks the fastest sample for every collective, number of ranks, epilogue and size. It
-// prefers fewer blocks if they are at most 2% slower. Neighbouring sizes with the same algorithm
+// prefers fewer blocks if they are at most 2% slower. Neighboring sizes with the same algorithm
 // and blocks share a rule. The algorithm changes from one size to the next only if the new one is
 // more than 2% faster; the limit is then between the two sizes.
 //
@@ -91,7 +91,7 @@ func ownRules(samples []Sample, anyLength []Rule) []Rule {
 	return rules
 }
 
-// join makes rules of the best sample of each size. Neighbours that agree share a rule.
+// join makes rules of the best sample of each size. Neighbors that agree share a rule.
 func join(best []Sample) []Rule {
 	var rules []Rule
 	for i, s := range best {

@@ -32,7 +32,7 @@ func TestRules(t *testing.T) {
 		{"nothing", nil, nil},
 		{"one size", [][]Sample{at(1<<10, "ll", 1, 3.0, "push", 1, 2.0)}, []Rule{plain("allreduce", 4, 0, "push", 1)}},
 		{
-			"neighbours that agree, in whatever order",
+			"neighbors that agree, in whatever order",
 			[][]Sample{
 				at(64<<10, "ll", 4, 9.0, "push", 4, 5.0), at(1<<10, "push", 1, 4.0, "ll", 1, 2.0),
 				at(16<<10, "ll", 1, 3.0, "push", 1, 4.0), at(4<<10, "ll", 1, 2.0, "push", 1, 4.0),
@@ -84,7 +84,7 @@ func TestRulesOfSeveralSweeps(t *testing.T) {
 	}
 }
 
-// normed makes samples of calls that normalise rows of a length.
+// normed makes samples of calls that normalize rows of a length.
 func normed(hidden int64, samples ...[]Sample) []Sample {
 	all := slices.Concat(samples...)
 	for i := range all {

@@ -29,7 +29,7 @@ func rule(collective, world, upTo, algorithm string) string {
 	return text
 }
 
-// norm writes a rule for rows that are normalised; upTo and hidden may be empty.
+// norm writes a rule for rows that are normalized; upTo and hidden may be empty.
 func norm(upTo, hidden string) string {
 	text := rule("allreduce", "4", upTo, "oneshot_ll") + "epilogue = \"rmsnorm\"\n"
 	if hidden != "" {
@@ -60,7 +60,7 @@ func TestParseRefuses(t *testing.T) {
 	last := rule("allreduce", "4", "", "twoshot")
 	for _, c := range []struct{ name, text, want string }{
 		{"no TOML", "gpu = \n", "x.toml:1: "},
-		{"unknown key", head + "colour = 1\n", `x.toml:6: unknown key "colour"; there are gpu,`},
+		{"unknown key", head + "color = 1\n", `x.toml:6: unknown key "color"; there are gpu,`},
 		{"unknown key of a rule", head + last + "color = 1\n", `x.toml:10: unknown key "rule.color"`},
 		{"type", head + "[[rule]]\nworld = \"four\"\n", "x.toml:7: "},
 		{"compute", strings.Replace(head, "9.0", "9", 1), `compute "9" is not a compute capability; write for example "9.0"`},
@@ -111,7 +111,7 @@ func TestParseRefuses(t *testing.T) {
 		},
 		{
 			"long row", head + norm("", "") + norm("", "32768"),
-			"hidden 32768 is of no use here: allreduce oneshot_ll normalises rows of up to",
+			"hidden 32768 is of no use here: allreduce oneshot_ll normalizes rows of up to",
 		},
 		{
 			"other rows", head + last + norm(`"4K"`, "8192"),

@@ -197,7 +197,7 @@ func wantStraggler(_ []*os.File, err error) error {
 	return nil
 }
 
-func TestCancelledContextEndsTheWait(t *testing.T) {
+func TestCanceledContextEndsTheWait(t *testing.T) {
 	wantNoLeak(t)
 	m := newRelayed(t, 2)
 	p := m.open(t, 0)

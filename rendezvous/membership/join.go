@@ -72,8 +72,8 @@ func (m *StateMachine) complete(now Time) []Effect {
 
 // assignRanks gives the free ranks, lowest first, to the members that asked
 // for any, ordered by host, local rank and process: the same members get the
-// same ranks in whatever order they arrive, and neighbours on a host are
-// neighbours in rank.
+// same ranks in whatever order they arrive, and neighbors on a host are
+// neighbors in rank.
 func (m *StateMachine) assignRanks() {
 	byRank := make([]*seat, m.cfg.WorldSize)
 	var open []*seat

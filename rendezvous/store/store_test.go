@@ -134,9 +134,9 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 
 	cause := errors.New("interrupted")
-	cancelled, cancelCause := context.WithCancelCause(context.Background())
+	canceled, cancelCause := context.WithCancelCause(context.Background())
 	cancelCause(cause)
-	if err := s.Wait(cancelled, keys); !errors.Is(err, cause) {
+	if err := s.Wait(canceled, keys); !errors.Is(err, cause) {
 		t.Errorf("got %v, want %v", err, cause)
 	}
 	if len(s.waiters) != 0 {

@@ -24,7 +24,7 @@ func (r *Rank) NewEvents(n int) (Events, error) {
 	return s, nil
 }
 
-// Intervals are the times between neighbours.
+// Intervals are the times between neighbors.
 func (s Events) Intervals() ([]time.Duration, error) {
 	var all []time.Duration
 	for i := range s[1:] {

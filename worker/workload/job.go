@@ -53,7 +53,7 @@ type Job struct {
 	MaxBlocks int `json:"max_blocks,omitempty"`
 	// SkipSlowerThan above zero skips slow cases: those that in a few trial calls take more
 	// than so many times as long as the fastest case of the same Task.
-	SkipSlowerThan float64 `json:"hopeless,omitempty"`
+	SkipSlowerThan float64 `json:"skip_slower_than,omitempty"`
 
 	// Root is the rank that everything comes from or goes to, if the collective has one.
 	Root int `json:"root,omitempty"`

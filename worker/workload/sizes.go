@@ -6,7 +6,7 @@ import "gpurun/kernels/collective"
 // many bytes, as nccl-tests counts. If buffers hold a part per rank, parts are cut to whole
 // vectors of 16 bytes and so all aligned. They are not cut if nothing would be left, or if the
 // job is about unaligned buffers. Bytes that do not hold an element per part lead to a call
-// without elements; the table shows size and count 0. Rows that are normalised stay whole, and
+// without elements; the table shows size and count 0. Rows that are normalized stay whole, and
 // there is at least one.
 func (j Job) count(s collective.Shape, world int, d collective.DType, bytes int64) int64 {
 	const vecBytes = 16

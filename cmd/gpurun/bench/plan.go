@@ -1,4 +1,4 @@
-// Package bench measures algorithms side by side, in rounds, and draws what came of it.
+// Package bench measures algorithms side by side, in passes, and draws what came of it.
 package bench
 
 import (
@@ -36,7 +36,7 @@ func AddFlags(f *pflag.FlagSet) {
 		"default: only on a terminal")
 }
 
-// Plan makes rounds of a collective as a command's flags say, and checks everything that can be
+// Plan makes passes of a collective as a command's flags say, and checks everything that can be
 // checked beforehand. notify is told what the user should know before kernel files are loaded; it may be nil.
 func Plan(ctx context.Context, f *pflag.FlagSet, what *collective.Collective, notify func(string)) (*Run, error) {
 	b := &Run{}
@@ -73,7 +73,7 @@ func PlanOptions() plan.Options {
 	}
 }
 
-// override leaves out what has no place among rounds.
+// override leaves out what has no place among passes.
 func override(c *settings.Config) { c.RunCycles, c.Explain = 1, false }
 
 // Refuse refuses flags that mean nothing to the collective.

@@ -35,7 +35,7 @@ const (
 	simulatedCeilingBytes = 1 << 20
 )
 
-// sideBySide makes rounds of the job.
+// sideBySide makes passes of the job.
 func (b *Run) sideBySide() error {
 	b.Job.Passes = b.Config.Rounds
 	switch {

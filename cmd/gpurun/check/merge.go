@@ -59,7 +59,7 @@ func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Dur
 	r.Complete = e.Complete && (r.Complete || r.Schedules == 0)
 	r.Schedules += e.Coverage.Schedules
 	r.Settled = r.Settled || e.Settled
-	r.Behaviours += e.Behaviours
+	r.Behaviors += e.Behaviors
 	r.Pairs, r.BothOrders = max(r.Pairs, e.Pairs), max(r.BothOrders, e.BothOrders)
 	r.Blocks, r.BlocksEnded = r.Blocks+e.Blocks.Begun, r.BlocksEnded+e.Blocks.Ended
 	r.Seconds += took.Seconds()

@@ -57,7 +57,7 @@ func (p *progress) of(number int, m *merge) func(engine.Coverage) {
 func (p *progress) line(name string, c engine.Coverage, findings int, now time.Time) string {
 	done := p.done + c.Schedules
 	text := fmt.Sprintf("gpurun: %d of %d schedules, %s", done, p.total,
-		suggest.Count(c.Behaviours, "behaviour", "behaviours"))
+		suggest.Count(c.Behaviors, "behavior", "behaviors"))
 	if c.Pairs > 0 {
 		text += fmt.Sprintf(", %d of %d pairs in both orders", c.BothOrders, c.Pairs)
 	}

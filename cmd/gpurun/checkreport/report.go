@@ -70,8 +70,8 @@ type Case struct {
 	Complete bool `json:"complete"`
 	// Settled: fewer schedules ran than planned, since the last ones showed nothing in a new order.
 	Settled bool `json:"settled"`
-	// Behaviours counts the different orders of strong accesses that were seen.
-	Behaviours int `json:"behaviours"`
+	// Behaviors counts the different orders of strong accesses that were seen.
+	Behaviors int `json:"behaviors"`
 	// Pairs of instructions accessed the same bytes, one of them writing, and BothOrders of them in both orders.
 	Pairs      int      `json:"pairs"`
 	BothOrders int      `json:"pairs_in_both_orders"`

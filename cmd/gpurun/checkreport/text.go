@@ -45,7 +45,7 @@ func tableOf(r Report, narrow bool) string {
 	if narrow {
 		fmt.Fprintln(t, "RANKS\tSIZES\tSCHEDULES\tFOUND\tALGORITHM")
 	} else {
-		fmt.Fprintln(t, "ALGORITHM\tRANKS\tSIZES\tSCHEDULES\tBEHAVIOURS\tPAIRS\tIN BOTH ORDERS\tFOUND")
+		fmt.Fprintln(t, "ALGORITHM\tRANKS\tSIZES\tSCHEDULES\tBEHAVIORS\tPAIRS\tIN BOTH ORDERS\tFOUND")
 	}
 	for _, row := range rowsOf(r.Cases) {
 		ranks := strings.Join(row.ranks, ",")
@@ -53,7 +53,7 @@ func tableOf(r Report, narrow bool) string {
 			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", ranks, row.sizes, row.schedules, row.found(r.Findings), row.name)
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", row.name, ranks, row.sizes, row.schedules, row.behaviours,
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", row.name, ranks, row.sizes, row.schedules, row.behaviors,
 			row.coverage(), row.found(r.Findings))
 	}
 	t.Flush() // to memory
@@ -99,11 +99,11 @@ func shortened(lines []string) (short []string) {
 
 // row is an algorithm among several numbers of ranks.
 type row struct {
-	name                                            string
-	ranks                                           []string
-	sizes, schedules, behaviours, pairs, bothOrders int
-	findings                                        map[int]bool
-	incomplete                                      bool
+	name                                           string
+	ranks                                          []string
+	sizes, schedules, behaviors, pairs, bothOrders int
+	findings                                       map[int]bool
+	incomplete                                     bool
 }
 
 func rowsOf(cases []Case) (rows []row) {
@@ -117,7 +117,7 @@ func rowsOf(cases []Case) (rows []row) {
 		r := &rows[i]
 		r.ranks = append(r.ranks, fmt.Sprint(c.Ranks))
 		r.sizes = max(r.sizes, len(c.Sizes)+len(c.Matrices))
-		r.schedules, r.behaviours = r.schedules+c.Schedules, r.behaviours+c.Behaviours
+		r.schedules, r.behaviors = r.schedules+c.Schedules, r.behaviors+c.Behaviors
 		r.pairs, r.bothOrders = r.pairs+c.Pairs, r.bothOrders+c.BothOrders
 		r.incomplete = r.incomplete || len(c.Incomplete) > 0
 		for _, at := range c.Findings {

@@ -88,7 +88,7 @@ func drawing(f Finding) webpage.Drawing {
 	return webpage.Timeline("The events before the finding, from left to right in their order", "", all)
 }
 
-// kind is what a colour stands for.
+// kind is what a color stands for.
 func (e Event) kind() string {
 	switch {
 	case e.Barrier:
@@ -116,7 +116,7 @@ func caseTable(r Report) webpage.Table {
 		{Title: "algorithm"},
 		{Title: "ranks", Numeric: true},
 		{Title: "schedules", Numeric: true},
-		{Title: "behaviours", Numeric: true},
+		{Title: "behaviors", Numeric: true},
 		{Title: "pairs of instructions", Numeric: true},
 		{Title: "in both orders", Numeric: true},
 		{Title: "findings", Numeric: true},
@@ -133,7 +133,7 @@ func caseTable(r Report) webpage.Table {
 		}
 		name, _, _ := strings.Cut(c.Name(), ", ")
 		t.Rows = append(t.Rows, []webpage.Cell{
-			{Text: name}, count(c.Ranks), count(c.Schedules), count(c.Behaviours), count(c.Pairs), count(c.BothOrders), found,
+			{Text: name}, count(c.Ranks), count(c.Schedules), count(c.Behaviors), count(c.Pairs), count(c.BothOrders), found,
 		})
 	}
 	return t

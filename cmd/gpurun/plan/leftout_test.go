@@ -52,7 +52,7 @@ func TestLeaveOut(t *testing.T) {
 			"long rows", "--epilogue rmsnorm --hidden 8192 -d float",
 			host.Host{Backend: "sim", Ranks: 8, SM: 100},
 			"oneshot twoshot",
-			"oneshot_ll (allreduce oneshot_ll normalises rows of up to",
+			"oneshot_ll (allreduce oneshot_ll normalizes rows of up to",
 		},
 		{
 			"GPU", "-d float",

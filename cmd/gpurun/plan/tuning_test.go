@@ -7,7 +7,7 @@ import (
 	"gpurun/kernels/tuning"
 )
 
-// The built-in tables say something else for calls that normalise rows, for long rows
+// The built-in tables say something else for calls that normalize rows, for long rows
 // something else than for short ones, and for small calls with a root.
 func TestBuiltInTuning(t *testing.T) {
 	tables, err := builtInTuning()

@@ -25,7 +25,7 @@ var flagHabits = []habit{
 	{[]string{"--reference", "--baseline"}, "--against sets the algorithm that ratios are relative to"},
 	{[]string{"--sort"}, "gpurun report makes a page whose tables sort by any column"},
 	{[]string{"--ignore-failure", "--shell"}, "gpurun calls kernels and no commands: leave it out"},
-	{[]string{"--style"}, "--color sets when verdicts have colours"},
+	{[]string{"--style"}, "--color sets when verdicts have colors"},
 	{[]string{"--export-json", "--json-file"}, "--output-file FILE writes the results as JSON"},
 	{[]string{"--export-markdown"}, "--output markdown prints the table as Markdown"},
 	{[]string{"--export-csv"}, "--output csv prints the results as CSV"},

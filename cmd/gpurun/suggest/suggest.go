@@ -49,7 +49,7 @@ func Typo(word string, valid []string) string {
 }
 
 // editDistance counts the insertions, deletions, replacements and swaps of
-// neighbours that turn a into b (optimal string alignment). cobra's own distance is not
+// neighbors that turn a into b (optimal string alignment). cobra's own distance is not
 // exported and, as most libraries' do, counts a swap as two slips.
 func editDistance(a, b string) int {
 	rows := make([][]int, len(a)+1)

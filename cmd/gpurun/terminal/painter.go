@@ -36,7 +36,7 @@ func TextWidth(w io.Writer, most int) int {
 	return most
 }
 
-// Painter passes text on, with colours for the verdicts that begin a line. A verdict comes in one call of Write.
+// Painter passes text on, with colors for the verdicts that begin a line. A verdict comes in one call of Write.
 type Painter struct {
 	w  io.Writer
 	on bool
@@ -87,10 +87,10 @@ const (
 	green, yellow, red, plain = "\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[0m"
 )
 
-// paints are the verdicts of smoke, doctor, check and collectives, with their colours.
+// paints are the verdicts of smoke, doctor, check and collectives, with their colors.
 var paints = []struct {
 	verdict *regexp.Regexp
-	colour  string
+	color   string
 }{
 	{regexp.MustCompile(`(?m)^(PASS|OK|CLEAN)\b|\b0 OK$`), green},
 	{regexp.MustCompile(`(?m)^(WARN|INCOMPLETE)\b`), yellow},
@@ -104,7 +104,7 @@ func (p *Painter) Write(text []byte) (int, error) {
 	}
 	painted := text
 	for _, paint := range paints {
-		painted = paint.verdict.ReplaceAll(painted, []byte(paint.colour+"$0"+plain))
+		painted = paint.verdict.ReplaceAll(painted, []byte(paint.color+"$0"+plain))
 	}
 	if _, err := p.w.Write(painted); err != nil {
 		return 0, err

@@ -15,7 +15,7 @@ const painted = "\x1b[32mPASS\x1b[0m: all\n\x1b[32mOK\x1b[0m    driver\nit is OK
 	"# Out of bounds values : \x1b[32m0 OK\x1b[0m\n\x1b[33mWARN\x1b[0m: 1\n\x1b[31mFAIL\x1b[0m  links\n" +
 	"# wrong : \x1b[31m12 FAILED\x1b[0m\n"
 
-// Colours are for terminals, unless the environment or --color decides otherwise.
+// Colors are for terminals, unless the environment or --color decides otherwise.
 func TestPainter(t *testing.T) {
 	for _, c := range []struct {
 		environment map[string]string

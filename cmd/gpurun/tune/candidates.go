@@ -14,9 +14,9 @@ import (
 	"gpurun/worker/result"
 )
 
-// hopeless is how many times longer than the fastest a candidate may take in a
+// slowdownLimit is how many times longer than the fastest a candidate may take in a
 // short look.
-const hopeless = 2
+const slowdownLimit = 2
 
 // subject is a collective that is about to be measured for a table.
 type subject struct{ *plan.CollectiveRun }
@@ -40,16 +40,16 @@ func (p subject) verification() *session.Run {
 	return &v
 }
 
-// timing runs every candidate that is not hopeless at all sizes.
+// timing runs every candidate at all sizes, but for those that are beyond slowdownLimit.
 func (p subject) timing() *session.Run {
 	t := p.Run
 	t.Host.Notice = "" // it has been said
-	t.Job.Verify, t.Job.SkipSlowerThan = false, hopeless
+	t.Job.Verify, t.Job.SkipSlowerThan = false, slowdownLimit
 	return &t
 }
 
 // setCandidates chooses the algorithms and the grids. Those that are most likely
-// fast for large sizes come first: the others are then found hopeless soon.
+// fast for large sizes come first: slow ones are then skipped soon.
 func (p subject) setCandidates() {
 	if rest := slices.DeleteFunc(slices.Clone(p.Job.Algorithms), p.lastResort); len(rest) > 0 {
 		p.Job.Algorithms = rest
@@ -73,7 +73,7 @@ func (p subject) setCandidates() {
 }
 
 // keepRows leaves out sizes that come to as many rows as the one before: rows that are
-// normalised stay whole, and there is one at least.
+// normalized stay whole, and there is one at least.
 func (p subject) keepRows() {
 	if p.Job.Epilogue != string(collective.RMSNorm) {
 		return
@@ -120,7 +120,7 @@ func verificationSize(sizes []int64) int64 {
 // samples are what the results say about candidates that make sense: a grid much
 // larger than the algorithm's own is no larger in truth, and a call of no bytes leaves
 // nothing to choose. Of a call out of place and in place counts the slower, and neither if
-// the other was hopeless. Sizes that come to the same bytes are one sample, the slowest.
+// the other was skipped. Sizes that come to the same bytes are one sample, the slowest.
 func (p subject) samples(results []result.Result) []tuning.Sample {
 	times := map[tuning.Sample]map[bool]float64{} // by whether the call was in place
 	var order []tuning.Sample

@@ -88,7 +88,7 @@ func TestVerificationSize(t *testing.T) {
 }
 
 // TestSamples checks that the slower place counts, that a candidate that was
-// hopeless in one place is none, and neither is a grid beyond the algorithm's.
+// skipped in one place is none, and neither is a grid beyond the algorithm's.
 func TestSamples(t *testing.T) {
 	what, _ := kernels.Find("allgather")
 	p := subject{&plan.CollectiveRun{Collective: what, Plan: plan.Plan{Run: session.Run{Host: host.Host{Ranks: 4}}}}}

@@ -8,7 +8,7 @@ import (
 // Each asynchronous mechanism has no race with all of its fences and waits. Without one of them it has the race with
 // both lines and the cause.
 func TestAsynchronousMechanisms(t *testing.T) {
-	const initialise = `@%first mbarrier.init.shared::cta.b64 [%bar], 1;`
+	const initialize = `@%first mbarrier.init.shared::cta.b64 [%bar], 1;`
 	for name, m := range map[string]mechanism{
 		"bulk load": {1, 64, `
 			@%first mbarrier.init.shared::cta.b64 [%bar], 1;
@@ -58,7 +58,7 @@ func TestAsynchronousMechanisms(t *testing.T) {
 			{10, "", []string{"4-11 not waited for"}},
 		}},
 		"bulk load of what the kernel has stored": {
-			1, 32, initialise + `
+			1, 32, initialize + `
 			fence.mbarrier_init.release.cluster;
 			st.global.u32 [%at], %tid;
 			fence.proxy.async.global;
@@ -125,7 +125,7 @@ func TestAsynchronousMechanisms(t *testing.T) {
 				"3-7 lanes of a warp are not ordered", "3-7 nothing orders them",
 			}},
 		}},
-		"asynchronous stores": {1, 32, initialise + `
+		"asynchronous stores": {1, 32, initialize + `
 			mbarrier.arrive.expect_tx.shared::cta.b64 _, [%bar], 4;
 			st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%word], %tid, [%bar];
 			again: mbarrier.try_wait.parity.shared::cta.b64 p, [%bar], 0;

@@ -6,7 +6,7 @@
 //
 //	checker, rank, keep    the entry: a task for each rank, run once for each seed
 //	explore*, shrink       many schedules of one task, what they found together, and shorter schedules for that
-//	behaviour              what tells schedules apart
+//	behavior              what tells schedules apart
 //	report, findings       what was found
 //
 // Who runs next:

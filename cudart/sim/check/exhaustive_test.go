@@ -122,8 +122,8 @@ func TestExhaustiveVisitsEachOrderOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := exhaust(t, Exploration{}, test.codes...)
-			if !e.Complete || e.Schedules != test.want || e.Behaviours != test.want || !e.Clean() {
-				t.Errorf("%d schedules and %d behaviours, complete %t, want %d: %v %q %v", e.Schedules, e.Behaviours, e.Complete,
+			if !e.Complete || e.Schedules != test.want || e.Behaviors != test.want || !e.Clean() {
+				t.Errorf("%d schedules and %d behaviors, complete %t, want %d: %v %q %v", e.Schedules, e.Behaviors, e.Complete,
 					test.want, e.Findings, e.Incomplete, e.Err)
 			}
 		})
@@ -149,8 +149,8 @@ func TestExhaustiveAgainstInterleavings(t *testing.T) {
 		want := map[string]bool{}
 		interleave(program, make([]int, len(program)), nil, want)
 		e := exhaust(t, Exploration{Schedules: 5000}, codes...)
-		if !e.Complete || e.Schedules != len(want) || e.Behaviours != len(want) {
-			t.Errorf("%q: %d schedules and %d behaviours, complete %t, want %d", codes, e.Schedules, e.Behaviours, e.Complete,
+		if !e.Complete || e.Schedules != len(want) || e.Behaviors != len(want) {
+			t.Errorf("%q: %d schedules and %d behaviors, complete %t, want %d", codes, e.Schedules, e.Behaviors, e.Complete,
 				len(want))
 		}
 	}

@@ -69,9 +69,9 @@ type Coverage struct {
 	Complete bool
 	// Settled says that it has ended early, by Exploration.Settled.
 	Settled bool
-	// Behaviours counts the different orders of strong accesses to the same words.
-	Behaviours int
-	// New tells of the last schedules, the first one first, whether the behaviour was new.
+	// Behaviors counts the different orders of strong accesses to the same words.
+	Behaviors int
+	// New tells of the last schedules, the first one first, whether the behavior was new.
 	New []bool
 	// Pairs counts the pairs of instructions that accessed the same bytes from two threads, one of them writing.
 	// BothOrders counts those that were seen in both orders.

@@ -10,21 +10,21 @@ import (
 // merge joins the reports of schedules, in the order of their numbers.
 type merge struct {
 	Explored
-	known      map[string]int // index in Findings
-	last       []int          // of each finding the number of the last schedule that showed it, counted from 1
-	lastNew    int            // the number of the schedule that has found something new
-	behaviours map[uint64]bool
-	pairs      map[sitePair]bool
-	orders     map[uint64]bool
-	lastOrder  int // the number of the last schedule that has shown a new one
-	results    comparison
-	progress   func(Coverage)
-	each       func(*Report, error)
+	known     map[string]int // index in Findings
+	last      []int          // of each finding the number of the last schedule that showed it, counted from 1
+	lastNew   int            // the number of the schedule that has found something new
+	behaviors map[uint64]bool
+	pairs     map[sitePair]bool
+	orders    map[uint64]bool
+	lastOrder int // the number of the last schedule that has shown a new one
+	results   comparison
+	progress  func(Coverage)
+	each      func(*Report, error)
 }
 
 func newMerge(e Exploration) *merge {
 	m := &merge{
-		known: map[string]int{}, behaviours: map[uint64]bool{}, pairs: map[sitePair]bool{}, orders: map[uint64]bool{},
+		known: map[string]int{}, behaviors: map[uint64]bool{}, pairs: map[sitePair]bool{}, orders: map[uint64]bool{},
 		progress: e.Progress, each: e.Each,
 	}
 	m.Planned = e.Schedules
@@ -46,9 +46,9 @@ func (m *merge) add(r result) {
 	for _, k := range r.report.Kernels {
 		m.Kernels = useKernel(m.Kernels, k.Module, k.Entry, k.Launches)
 	}
-	m.New = append(m.New, !m.behaviours[r.report.Behaviour])
-	m.behaviours[r.report.Behaviour] = true
-	m.Behaviours = len(m.behaviours)
+	m.New = append(m.New, !m.behaviors[r.report.Behavior])
+	m.behaviors[r.report.Behavior] = true
+	m.Behaviors = len(m.behaviors)
 	for _, text := range r.report.Incomplete {
 		if !slices.Contains(m.Incomplete, text) {
 			m.Incomplete = append(m.Incomplete, text)

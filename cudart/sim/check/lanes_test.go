@@ -118,7 +118,7 @@ func TestLanesExchangeWords(t *testing.T) {
 	}
 }
 
-// lanesKernel is a warp whose lanes read what their neighbours have written.
+// lanesKernel is a warp whose lanes read what their neighbors have written.
 const lanesKernel = `
 .version 8.0
 .target sm_80

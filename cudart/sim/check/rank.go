@@ -21,9 +21,9 @@ type Rank struct {
 func (r *Rank) Meet() error {
 	m := &r.run.meeting
 	m.waiting = append(m.waiting, r.host)
-	round := m.round
+	passed := m.passed
 	r.host.doing = waitsToMeet
-	return r.host.wait(func() bool { return m.round > round })
+	return r.host.wait(func() bool { return m.passed > passed })
 }
 
 // waitsToMeet is what host code does that has called Meet.
@@ -47,7 +47,7 @@ func (r *Rank) Name(ptr cudart.DevicePtr, bytes int64, name string) {
 // meeting is where hosts wait for one another.
 type meeting struct {
 	waiting []*host
-	round   int
+	passed  int // meetings so far
 }
 
 // hold lets the hosts go on if all that run have come. Each then happens after all of them.
@@ -72,7 +72,7 @@ func (r *run) hold() {
 		r.explores.search.Meet(r.hostsThatMeet())
 	}
 	m.waiting = nil
-	m.round++
+	m.passed++
 }
 
 // hostsThatMeet are the names of the hosts that wait for one another.

@@ -13,10 +13,10 @@ type Report struct {
 	Incomplete []string
 	// Trace is a digest of all decisions of the scheduler and of all observed accesses.
 	Trace uint64
-	// Behaviour is a digest of the order of strong accesses to each word.
-	Behaviour uint64
-	pairs     []sitePair
-	orders    map[uint64]bool // pairs with their launches: see run.pairs
+	// Behavior is a digest of the order of strong accesses to each word.
+	Behavior uint64
+	pairs    []sitePair
+	orders   map[uint64]bool // pairs with their launches: see run.pairs
 	// Schedule is how to run the very same again. Explore leaves it out where nothing was found.
 	Schedule *schedule.Schedule
 	// Steps are those of the scheduler, WarpInstructions those of the kernels that have ended.
@@ -34,7 +34,7 @@ func (r *Report) Clean() bool { return len(r.Findings)+len(r.Incomplete) == 0 }
 func (r *run) report() *Report {
 	report := &Report{
 		Incomplete: r.incomplete, Trace: uint64(r.trace), Steps: r.steps, WarpInstructions: r.instructions,
-		Behaviour: r.behaviour.digest(), Results: r.sortedResults(), Blocks: r.allBlocks(), Kernels: r.kernels,
+		Behavior: r.behavior.digest(), Results: r.sortedResults(), Blocks: r.allBlocks(), Kernels: r.kernels,
 	}
 	report.pairs, report.orders = r.pairs()
 	for _, f := range r.detector.Findings() {

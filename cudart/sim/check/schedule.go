@@ -40,7 +40,7 @@ type run struct {
 	waitedPrior  map[int]bool // launches that have executed griddepcontrol.wait
 	priors       map[int]int  // of each launch the one that its griddepcontrol.wait waits for
 	trace        digest
-	behaviour    behaviour
+	behavior     behavior
 	owners       map[*race.Operation]schedule.Actor // the launches of operations of kernels
 	instructions uint64
 	blocks       Blocks // of grids that have ended
@@ -73,7 +73,7 @@ func newRun(c *Checker, s strategy) *run {
 		r.detector.Diagnose()
 	}
 	r.explores, _ = s.(*exhaustive)
-	r.behaviour = newBehaviour()
+	r.behavior = newBehavior()
 	r.memory.shadow.Unwritten = r.uninitialized(nil)
 	for n := range c.cfg.Ranks {
 		rank := &Rank{Number: n, World: c.cfg.Ranks, run: r, host: &host{}}

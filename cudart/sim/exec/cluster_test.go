@@ -160,7 +160,7 @@ func TestClusterFaults(t *testing.T) {
 	}
 }
 
-// A thread that arrives at a neighbour's mbarrier has what it stored before seen
+// A thread that arrives at a neighbor's mbarrier has what it stored before seen
 // by who waits there, if it releases to the cluster.
 func TestRemoteArrivalReleases(t *testing.T) {
 	pass := func(disorder *rand.Rand, scope string) (uint32, error) {

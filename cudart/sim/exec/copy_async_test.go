@@ -69,7 +69,7 @@ var copyBodies = map[string]struct {
 		ld.shared.v4.b32 {%a, %b, %c, %d}, [%s];
 		st.global.v4.b32 [%to], {%a, %b, %c, %d};
 	`, 256},
-	"cp.async to a neighbour": {`
+	"cp.async to a neighbor": {`
 		cp.async.ca.shared.global.L2::128B [%s], [%from], 16;
 		cp.async.wait_all;
 		bar.sync 0;
@@ -232,7 +232,7 @@ func TestAsyncFaults(t *testing.T) {
 		bulk + "[%s], [%data], 24, [barrier];":         {IllegalInstruction, "24 bytes"},
 		bulk + "[%s], [%data+4080], 32, [barrier];":    {IllegalAddress, "allocation of 4096 bytes"},
 		bulk + "[%s+2048], [%data], 32768, [barrier];": {IllegalAddress, "32768 bytes"},
-		bulk + "[%s], [%data], 16, [barrier+8];":       {IllegalInstruction, "not initialised"},
+		bulk + "[%s], [%data], 16, [barrier+8];":       {IllegalInstruction, "not initialized"},
 		"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%s], [%s+32], 16, [barrier];": {
 			IllegalInstruction, "needs a launch with clusters",
 		},

@@ -178,7 +178,7 @@ func (w *warp) startCounted(t *transfer, barrier uint64) error {
 		return err
 	}
 	if readMbarrier(t.barrier).count == 0 {
-		return w.fault(IllegalInstruction, t.lane, "the mbarrier of the copy is not initialised")
+		return w.fault(IllegalInstruction, t.lane, "the mbarrier of the copy is not initialized")
 	}
 	t.into = w.block.cluster.blocks[rankOf(barrier)]
 	t.into.incoming++

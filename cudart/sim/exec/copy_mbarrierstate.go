@@ -7,7 +7,7 @@ import "unsafe"
 type mbarrier struct {
 	phase   uint64 // 0 or 1: the parity of the phase that is not complete yet
 	pending uint64 // arrivals until it is
-	count   uint64 // arrivals of each phase; 0 where nothing was initialised
+	count   uint64 // arrivals of each phase; 0 where nothing was initialized
 	bytes   int64  // expected and not yet there
 }
 

@@ -13,7 +13,7 @@ import (
 
 // boxKernel wraps a body in which %map is the address of the map of a tensor of 16
 // rows of 64 words, with boxes of 32 words by 4 that are swizzled by 128 bytes, %out
-// that of 64 words, and the barrier, with 1 arrival, is initialised.
+// that of 64 words, and the barrier, with 1 arrival, is initialized.
 func boxKernel(body string) string {
 	return `
 .version 8.6
@@ -201,7 +201,7 @@ func TestTensorFaults(t *testing.T) {
 		},
 		strings.Replace(storeBox, "32", "33",
 			1): {IllegalInstruction, "the first coordinate, 33"},
-		load + "[%tile], [%map, {0, 0}], [%bar+8];": {IllegalInstruction, "not initialised"},
+		load + "[%tile], [%map, {0, 0}], [%bar+8];": {IllegalInstruction, "not initialized"},
 		strings.Replace(load, "2d", "1d", 1) +
 			"[%tile], [%map, {0}], [%bar];": {IllegalInstruction, "the tensor has 2 dimensions and the copy 1"},
 		multicast + "[%tile], [%map, {0, 0}], [%bar], 4;": {IllegalInstruction, "mask 0x4, of a cluster of 2"},

@@ -33,7 +33,7 @@ func (p *Program) placeVariables() error {
 		for _, r := range v.Refs {
 			if _, ok := p.symbol(r.Symbol, 0, 0); !ok {
 				return varError(p.module, v,
-					fmt.Sprintf("the initialiser names %q, which is no variable or function of this module", r.Symbol))
+					fmt.Sprintf("the initializer names %q, which is no variable or function of this module", r.Symbol))
 			}
 		}
 	}

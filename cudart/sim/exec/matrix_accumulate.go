@@ -49,7 +49,7 @@ func (p *floatProduct) addSingles(d *lanes, m *multiplication, element int) {
 	}
 }
 
-// addHalfs adds to registers of two halfs that are neighbours in a row.
+// addHalfs adds to registers of two halfs that are neighbors in a row.
 func (p *floatProduct) addHalfs(d *lanes, m *multiplication, register int) {
 	a, b, picked := p.a, p.b, &p.scratch.pickedFloats
 	first, left := p.acc.origin(2 * register)

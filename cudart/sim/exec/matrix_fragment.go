@@ -4,7 +4,7 @@ import "gpurun/cudart/sim/tensorcore"
 
 // fragment is how a warp holds A or B of a product, whose rows, or those of B's transpose, run along K.
 // This is what the figures of PTX ISA, "Matrix Fragments for mma", have in common: a
-// register holds neighbours along K, four lanes hold neighbouring registers, and eight such quads
+// register holds neighbors along K, four lanes hold neighboring registers, and eight such quads
 // hold eight rows.
 type fragment struct {
 	*elementType
@@ -94,7 +94,7 @@ func (f *fragment) words(w *warp, slots []int32, to *[]uint64) matrix[uint64] {
 	return out
 }
 
-// accumulators is how a warp holds C and D of a product: a lane has pairs of neighbours in a row, of
+// accumulators is how a warp holds C and D of a product: a lane has pairs of neighbors in a row, of
 // eight rows and eight columns one pair.
 type accumulators struct {
 	rows, columns int

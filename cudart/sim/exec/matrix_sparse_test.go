@@ -62,7 +62,7 @@ func (rows *sparseRows) registers(bits, selector int) (e [32]uint32) {
 			switch {
 			case bits >= 16 && chunks == 4: // one lane of four
 				chunk -= 4 * selector
-			case bits >= 16: // two neighbours
+			case bits >= 16: // two neighbors
 				chunk -= 8 * selector
 			case chunks == 8:
 				chunk -= 8 * selector

@@ -13,7 +13,7 @@ type wmmaMove struct {
 	distinct  int // registers that do not repeat others
 	// place is where an element of a register lies: in which line, and where in it.
 	place func(register, element, lane int) (line, at int)
-	// together is how many elements of a register are neighbours in memory.
+	// together is how many elements of a register are neighbors in memory.
 	together int
 	stride   int32 // the register of the distance between lines
 }

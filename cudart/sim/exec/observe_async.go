@@ -50,7 +50,7 @@ type MbarrierAction uint8
 
 // The actions.
 const (
-	MbarrierBegins   MbarrierAction = iota // it is initialised or invalidated
+	MbarrierBegins   MbarrierAction = iota // it is initialized or invalidated
 	MbarrierArrives                        // and releases
 	MbarrierCounts                         // bytes are expected or completed, or an arrival releases nothing
 	MbarrierTests                          // the phase that was asked for is not over

@@ -38,10 +38,10 @@ func TestStaleLoads(t *testing.T) {
 		{"acquiring atomic", poll("atom.acquire.sys.global.or.b32 %a, [%data+256], 0;") + copied, true},
 		{"acq_rel atomic", poll("atom.acq_rel.gpu.global.cas.b32 %a, [%data+256], 1, 1;") + copied, true},
 		{
-			"a neighbour acquires", "setp.ne.u32 q, %tid, 32; @q bra meet; " +
+			"a neighbor acquires", "setp.ne.u32 q, %tid, 32; @q bra meet; " +
 				poll("ld.acquire.sys.global.u32 %a, [%data+256];") + "meet: bar.sync 0; " + copied, true,
 		},
-		{"a neighbour does not", "setp.ne.u32 q, %tid, 32; @q bra meet; " + relaxed + "meet: bar.sync 0; " + copied, false},
+		{"a neighbor does not", "setp.ne.u32 q, %tid, 32; @q bra meet; " + relaxed + "meet: bar.sync 0; " + copied, false},
 		{
 			"weak multimem.ld_reduce", relaxed + multi +
 				"multimem.ld_reduce.weak.global.max.u32 %b, [%x]; st.global.u32 [%at+512], %b;", false,
@@ -108,7 +108,7 @@ func TestNothingIsUnseen(t *testing.T) {
 	const result = "st.global.u32 [%data+512], %b;"
 	for name, tt := range map[string]struct{ first, second string }{
 		"by the same thread": {store, poll + "ld.global.u32 %b, [%data];" + result},
-		"by a neighbour": {
+		"by a neighbor": {
 			store,
 			"setp.ne.u32 p, %tid, 0; @p bra meet;" + poll +
 				"meet: bar.sync 0; setp.ne.u32 p, %tid, 40; @p ret; ld.global.u32 %b, [%data];" + result,

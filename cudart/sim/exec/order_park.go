@@ -142,7 +142,7 @@ func (w *warp) progresses() {
 }
 
 // progressesBy is progresses for a store, unless it is to the local memory of each thread, which no other can see:
-// code that is not optimised keeps the variables of its polling loops there.
+// code that is not optimized keeps the variables of its polling loops there.
 func (w *warp) progressesBy(store *op) {
 	const window = localWindow >> RegionShift
 	bias := store.mem.bias

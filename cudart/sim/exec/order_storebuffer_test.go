@@ -242,7 +242,7 @@ func TestBarriersOrderTheBlock(t *testing.T) {
 		return true
 	})
 	if wrong > 0 {
-		t.Errorf("a neighbour's store was missed after %d seeds", wrong)
+		t.Errorf("a neighbor's store was missed after %d seeds", wrong)
 	}
 }
 

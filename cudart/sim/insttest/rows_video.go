@@ -26,7 +26,7 @@ func videoGroups() []Group {
 	return []Group{{"scalar video", sm80, scalar}, {"packed video", sm80, packed}}
 }
 
-// emulated recognises the forms that a driver of 2025 computes otherwise than the ISA says: merges into
+// emulated recognizes the forms that a driver of 2025 computes otherwise than the ISA says: merges into
 // .h1; saturation of a part, of a left shift and of mixed types; comparisons with what may have more than
 // 32 bits; vmad with .sat or a scale.
 func emulated(text string) bool {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// parseInit reads an initialiser. The rows are those of parseBounds.
+// parseInit reads an initializer. The rows are those of parseBounds.
 func (p *parser) parseInit(v *Var, rows []int64) error {
 	if !p.is("{") {
 		return p.parseDatum(v)
@@ -16,7 +16,7 @@ func (p *parser) parseInit(v *Var, rows []int64) error {
 // parseBraces reads a list in braces. A list in it is a row of the array; what it leaves out is zero (5.4.4).
 func (p *parser) parseBraces(v *Var, rows []int64) error {
 	if len(rows) == 0 {
-		return p.errorf("the initialiser of %s is nested deeper than its array", shorten(v.Name))
+		return p.errorf("the initializer of %s is nested deeper than its array", shorten(v.Name))
 	}
 	p.advance()
 	for !p.accept("}") {
@@ -42,12 +42,12 @@ func (p *parser) finishRow(v *Var, start, size int64) error {
 	missing := start + size - int64(len(v.Init))
 	switch {
 	case size > 0 && start%size != 0:
-		return p.errorf("a row in the initialiser of %s begins inside of another", shorten(v.Name))
+		return p.errorf("a row in the initializer of %s begins inside of another", shorten(v.Name))
 	case missing < 0 || v.Size > 0 && start+size > v.Size:
-		return p.errorf("the initialiser of %s is longer than its row of %d bytes", shorten(v.Name), size)
+		return p.errorf("the initializer of %s is longer than its row of %d bytes", shorten(v.Name), size)
 	}
 	if p.padding += missing; p.padding > maxPadding {
-		return p.errorf("the rows of initialisers may leave out at most %d bytes of the module", maxPadding)
+		return p.errorf("the rows of initializers may leave out at most %d bytes of the module", maxPadding)
 	}
 	v.Init = append(v.Init, make([]byte, missing)...)
 	return nil
@@ -58,7 +58,7 @@ func (p *parser) finishRow(v *Var, start, size int64) error {
 func (p *parser) parseDatum(v *Var) error {
 	at, size := int64(len(v.Init)), v.Type.Width()/8
 	if v.Size > 0 && at+int64(size) > v.Size {
-		return p.errorf("the initialiser of %s is longer than its %d bytes", shorten(v.Name), v.Size)
+		return p.errorf("the initializer of %s is longer than its %d bytes", shorten(v.Name), v.Size)
 	}
 	var bits uint64
 	if p.tok.kind == tokWord {
@@ -68,7 +68,7 @@ func (p *parser) parseDatum(v *Var) error {
 		}
 		ref.Offset, ref.Bytes = at, uint8(size)
 		if v.Refs = append(v.Refs, ref); len(v.Refs) > maxRelocs {
-			return p.errorf("an initialiser may name at most %d addresses", maxRelocs)
+			return p.errorf("an initializer may name at most %d addresses", maxRelocs)
 		}
 	} else {
 		n, err := p.number()

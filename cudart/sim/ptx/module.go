@@ -25,7 +25,7 @@ type Module struct {
 	// Functions are those of .func, by name; Aliases are further names of theirs.
 	Functions map[string]*Function
 	Aliases   map[string]string
-	// Addressed are the names whose address initialisers and instructions take.
+	// Addressed are the names whose address initializers and instructions take.
 	Addressed map[string]bool
 	// Files are the sources that .file numbers.
 	Files map[int]string

@@ -14,7 +14,7 @@ const (
 	maxDeclared     = 1 << 16 // registers of a function, those declared as a range not counted
 	maxRelocs       = 1 << 16 // of a variable
 	maxDimensions   = 16      // of an array
-	maxPadding      = 1 << 26 // bytes that initialisers of a module leave out in rows
+	maxPadding      = 1 << 26 // bytes that initializers of a module leave out in rows
 )
 
 // Parse parses one PTX module. The name is used in errors, which are of type

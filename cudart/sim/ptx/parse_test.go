@@ -326,10 +326,10 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Braces of initialisers follow the dimensions of the array.
-func TestBadInitialisers(t *testing.T) {
+// Braces of initializers follow the dimensions of the array.
+func TestBadInitializers(t *testing.T) {
 	for declaration, want := range map[string]string{
-		".b8 x[2] = {{1}, {2}}":                     "bad.ptx:4: the initialiser of x is nested deeper",
+		".b8 x[2] = {{1}, {2}}":                     "bad.ptx:4: the initializer of x is nested deeper",
 		".b8 x[] = {{1}}":                           "nested deeper",
 		".b8 x = {{1}}":                             "nested deeper",
 		".v2 .b8 x[2] = {{{1}}}":                    "nested deeper",

@@ -12,7 +12,7 @@ func (p *parser) selected(b *body, name string) (Operand, bool) {
 	return Operand{Kind: Register, Reg: reg, Part: name[at+1:]}, ok
 }
 
-// isPart recognises h and b with the numbers of halves or bytes.
+// isPart recognizes h and b with the numbers of halves or bytes.
 func isPart(text string) bool {
 	return text != "" && (text[0] == 'h' || text[0] == 'b') && strings.Trim(text[1:], "01234567") == "" && len(text) > 1
 }

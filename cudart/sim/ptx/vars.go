@@ -25,7 +25,7 @@ type Var struct {
 	Line   int
 }
 
-// Reloc is an address in an initialiser: that of a variable or a function plus Addend, shifted right
+// Reloc is an address in an initializer: that of a variable or a function plus Addend, shifted right
 // by Shift bits, as mask() takes it.
 type Reloc struct {
 	Symbol string
@@ -148,7 +148,7 @@ func (p *parser) skipAttributes() error {
 	return nil
 }
 
-// parsePointerHint parses ".ptr .global .align 16", of which space and alignment are promises to the optimiser.
+// parsePointerHint parses ".ptr .global .align 16", of which space and alignment are promises to the optimizer.
 func (p *parser) parsePointerHint(v *Var) error {
 	if !p.accept(".ptr") {
 		return nil

@@ -28,7 +28,7 @@ func clusterKernels(r *rand.Rand) []kernel {
 	}
 }
 
-// smooth averages each number with its neighbours; those at the ends are their own.
+// smooth averages each number with its neighbors; those at the ends are their own.
 func smooth(x []float32, steps int) []float32 {
 	for range steps {
 		x = fill(len(x), func(i int) float32 {

@@ -68,16 +68,16 @@ func jacobi(x []float32, n int) []float32 {
 	return next
 }
 
-// convolve sums 9 neighbours in each row of n, from the left to the right.
+// convolve sums 9 neighbors in each row of n, from the left to the right.
 func convolve(x []float32, n int) []float32 {
 	taps := [9]float32{0.0625, 0.125, 0.25, 0.5, 1, 0.5, 0.25, 0.125, 0.0625}
 	return fill(len(x), func(i int) (sum float32) {
 		for k, tap := range taps {
-			var neighbour float32
+			var neighbor float32
 			if column := i%n + k - 4; column >= 0 && column < n {
-				neighbour = x[i+k-4]
+				neighbor = x[i+k-4]
 			}
-			sum = fma32(tap, neighbour, sum)
+			sum = fma32(tap, neighbor, sum)
 		}
 		return sum
 	})

@@ -183,7 +183,7 @@ func TestDotIsTheModel(t *testing.T) {
 		c, a, b := accumulator(r), make([]uint16, 16), make([]uint16, 16)
 		for i := range a {
 			a[i], b[i] = operand(r, f), operand(r, f)
-			if i > 0 && r.IntN(4) == 0 { // cancels with its neighbour
+			if i > 0 && r.IntN(4) == 0 { // cancels with its neighbor
 				a[i], b[i] = a[i-1]^0x8000, b[i-1]
 			}
 		}

@@ -61,7 +61,7 @@ func (m Model) Wgmma(f Format) Model {
 	return m.Mma(f)
 }
 
-// Sums of 8-bit floats keep 13 bits after the point, aligned and normalised.
+// Sums of 8-bit floats keep 13 bits after the point, aligned and normalized.
 const (
 	cutOfFloat8   = 10
 	extraOfFloat8 = -cutOfFloat8

@@ -10,7 +10,7 @@
 //     exponent of their format, and a significand below 1.
 //   - All addends are aligned to the largest exponent, and truncated toward
 //     zero to 23 and a few extra bits after the point.
-//   - They are added exactly, and the sum is normalised once and truncated toward
+//   - They are added exactly, and the sum is normalized once and truncated toward
 //     zero to fp32, subnormal where it is that small, infinite where it is too large.
 //   - It is the accumulator of the next block.
 //
@@ -24,7 +24,7 @@
 // what is rare to Dot.
 //
 // Sources: M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of
-// NVIDIA tensor cores", PeerJ CS 2021 (alignment, truncation, no normalisation in
+// NVIDIA tensor cores", PeerJ CS 2021 (alignment, truncation, no normalization in
 // between); F. Khattak, M. Mikaitis, "Accurate models of NVIDIA tensor cores",
 // arXiv 2512.07004 (blocks and extra bits of A100, H100, H200 and B200, compared
 // with those on random inputs); P. Xie and others, "MMA-Sim", arXiv 2511.10909

@@ -101,7 +101,7 @@ func TestReaderNamesTheRankAndGoesOn(t *testing.T) {
 		"not JSON":        "Segmentation fault",
 		"empty line":      "",
 		"unknown kind":    `{"kind":"greeting"}`,
-		"unknown field":   `{"kind":"phase","phase":"x","colour":"red"}`,
+		"unknown field":   `{"kind":"phase","phase":"x","color":"red"}`,
 		"no payload":      `{"kind":"progress"}`,
 		"wrong type":      `{"kind":"phase","phase":7}`,
 		"two values":      `{"kind":"phase","phase":"x"} {}`,

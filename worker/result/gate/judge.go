@@ -31,7 +31,7 @@ func (p Plan) Judge(r result.Report) *result.Gate {
 	if p.Empty() {
 		return nil
 	}
-	j := judgement{gate: &result.Gate{Rules: []result.GateRule{}, Violations: []result.Violation{}}, results: r.Results}
+	j := judgment{gate: &result.Gate{Rules: []result.GateRule{}, Violations: []result.Violation{}}, results: r.Results}
 	for _, rule := range p.Rules {
 		if j.apply(rule) == 0 {
 			j.violate(rule, "it applies to no result: nothing was measured for "+rule.about())
@@ -46,14 +46,14 @@ func (p Plan) Judge(r result.Report) *result.Gate {
 	return j.gate
 }
 
-// judgement collects the rules and violations of a gate.
-type judgement struct {
+// judgment collects the rules and violations of a gate.
+type judgment struct {
 	gate    *result.Gate
 	results []result.Result
 }
 
 // apply compares all results with a rule, and returns how many it applies to.
-func (j *judgement) apply(r Rule) int {
+func (j *judgment) apply(r Rule) int {
 	summary := result.GateRule{
 		Rule: r.String(), Source: r.Source, Collective: r.Collective, Metric: string(r.Metric), Limit: r.Limit,
 	}
@@ -77,14 +77,14 @@ func (j *judgement) apply(r Rule) int {
 }
 
 // violate notes that a rule applies to no result.
-func (j *judgement) violate(r Rule, why string) {
+func (j *judgment) violate(r Rule, why string) {
 	j.gate.Violations = append(j.gate.Violations, result.Violation{
 		Rule: r.String(), Source: r.Source, Want: r.Limit, Text: fmt.Sprintf("%s (%s): %s", r, r.Source, why),
 	})
 }
 
 // applyNamed applies the rules of a profile for a number of ranks.
-func (j *judgement) applyNamed(p Profile, world int) {
+func (j *judgment) applyNamed(p Profile, world int) {
 	j.gate.Profile = p.Name
 	rules, matched := p.rules(world), 0
 	for _, rule := range rules {
@@ -104,7 +104,7 @@ func (j *judgement) applyNamed(p Profile, world int) {
 
 // applyFitting applies the first profile that fits the devices, or notes that none
 // does. It also notes the rules that apply to no result although their collective ran.
-func (j *judgement) applyFitting(profiles []Profile, r result.Report) {
+func (j *judgment) applyFitting(profiles []Profile, r result.Report) {
 	for _, p := range profiles {
 		rules := p.rules(r.WorldSize)
 		if !p.fits(r.Devices) || len(rules) == 0 {
@@ -132,7 +132,7 @@ func (j *judgement) applyFitting(profiles []Profile, r result.Report) {
 
 // missed reports whether a rule's collective ran. A rule about an algorithm by a library,
 // which runs only when the user asks for it, is missed only if that algorithm ran.
-func (j *judgement) missed(r Rule) bool {
+func (j *judgment) missed(r Rule) bool {
 	foreign := false
 	if c, ok := kernels.Find(r.Collective); ok {
 		a, named := c.Algorithm(r.Algorithm)

@@ -9,7 +9,7 @@ type Panel struct {
 	XLabel, YLabel string // with units
 	// XTick writes a value of the horizontal axis, whose ticks are powers of 2.
 	XTick func(x float64) string
-	// Lines get their colours and letters by their index. A line without points keeps its
+	// Lines get their colors and letters by their index. A line without points keeps its
 	// index, and is left out of the legend.
 	Lines []Line
 	// Level is a horizontal line, such as an upper bound; nil: none.

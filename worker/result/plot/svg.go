@@ -19,11 +19,11 @@ const (
 	panelsPerRow            = 2
 )
 
-// The greys and colours are legible on white and on black pages. Colour-blind readers can
-// distinguish the colours (Okabe and Ito); markers and dashes need no colours.
+// The grays and colors are legible on white and on black pages. Color-blind readers can
+// distinguish the colors (Okabe and Ito); markers and dashes need no colors.
 const ink, grid = "#7d7d7d", "#9a9a9a"
 
-func colours() []string {
+func colors() []string {
 	return []string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#8a6d3b", "#7d7d7d"}
 }
 
@@ -119,12 +119,12 @@ func (d drawing) axes(x, y axis) {
 }
 
 // rule is a straight line; without dashes it is faint, with "none" it is not.
-func (d drawing) rule(x1, y1, x2, y2 float64, colour, dashes string) {
+func (d drawing) rule(x1, y1, x2, y2 float64, color, dashes string) {
 	style := fmt.Sprintf(`stroke-dasharray="%s"`, dashes)
 	if dashes == "" {
 		style = `stroke-opacity="0.35" stroke-width="0.7"`
 	}
-	fmt.Fprintf(d.b, `<path d="M%.1f %.1fL%.1f %.1f" stroke="%s" %s/>`+"\n", x1, y1, x2, y2, colour, style)
+	fmt.Fprintf(d.b, `<path d="M%.1f %.1fL%.1f %.1f" stroke="%s" %s/>`+"\n", x1, y1, x2, y2, color, style)
 }
 
 func (d drawing) text(x, y float64, anchor, text string) {
@@ -147,14 +147,14 @@ func (d drawing) line(i int, points []Point, place func(Point) (x, y float64)) {
 
 // stroke draws a path and markers as the i-th line is drawn.
 func (d drawing) stroke(i int, path, markers string) {
-	palette, dashes := colours(), ""
-	colour := palette[i%len(palette)]
+	palette, dashes := colors(), ""
+	color := palette[i%len(palette)]
 	if i >= len(palette) {
 		dashes = ` stroke-dasharray="3 3"`
 	}
 	fmt.Fprintf(d.b, `<path d="%s" fill="none" stroke="%s" stroke-width="2" stroke-linejoin="round"%s/>`+"\n", path,
-		colour, dashes)
-	fmt.Fprintf(d.b, `<path d="%s" fill="%s"/>`+"\n", markers, colour)
+		color, dashes)
+	fmt.Fprintf(d.b, `<path d="%s" fill="%s"/>`+"\n", markers, color)
 }
 
 // marker is the path of the i-th line's marker: a square, a triangle, a diamond, or

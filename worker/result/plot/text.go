@@ -20,7 +20,7 @@ const yTickWidth = 8
 
 // Text draws a panel in characters, at most width wide, with a canvas of that many
 // lines. Points are letters, and braille dots join them: lines can be told apart
-// without colours. Where points of several lines coincide there is an asterisk.
+// without colors. Where points of several lines coincide there is an asterisk.
 func Text(w io.Writer, p Panel, width, height int) error {
 	width, height = max(width, MinTextWidth), max(height, MinTextHeight)
 	var b strings.Builder
@@ -33,7 +33,7 @@ func Text(w io.Writer, p Panel, width, height int) error {
 		c.draw(p, x, y)
 		c.write(&b, y)
 		b.WriteString(c.xTicks(x, p.XTick))
-		fmt.Fprintf(&b, "%*s%s\n", yTickWidth+2, "", centred(p.XLabel, c.columns))
+		fmt.Fprintf(&b, "%*s%s\n", yTickWidth+2, "", centered(p.XLabel, c.columns))
 		writeLegend(&b, p, width)
 	}
 	_, err := io.WriteString(w, b.String())
@@ -191,7 +191,7 @@ func writeLegend(b *strings.Builder, p Panel, width int) {
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-func centred(text string, width int) string {
+func centered(text string, width int) string {
 	return strings.Repeat(" ", max(0, (width-utf8.RuneCountInString(text))/2)) + clip(text, width)
 }
 

@@ -25,8 +25,8 @@ func (m micros) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, float64(m)/1e3, 'f', -1, 64), nil
 }
 
-// slice is a complete event. Perfetto chooses colours by name: all slices of a shard have
-// the same colour.
+// slice is a complete event. Perfetto chooses colors by name: all slices of a shard have
+// the same color.
 type slice struct {
 	Name     string         `json:"name"`
 	Category string         `json:"cat"`

@@ -35,7 +35,7 @@ type Box struct {
 	Class, Tip          string
 }
 
-// A Key says what a colour stands for.
+// A Key says what a color stands for.
 type Key struct{ Class, Text string }
 
 // A Lane is a row of a timeline.
@@ -47,7 +47,7 @@ type Lane struct {
 // A Slice is something that took from Begin to End, in any unit.
 type Slice struct {
 	Begin, End float64
-	Kind       string // slices of a kind have a colour
+	Kind       string // slices of a kind have a color
 	Tip        string
 	Side       bool // the slice is one of the two that a link joins
 }

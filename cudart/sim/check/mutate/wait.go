@@ -71,12 +71,12 @@ func byThread(thread int, what string) string {
 		"setp.eq.u32 %%mutant_p,%%mutant_r,%d; @%%mutant_p %s }", thread, what)
 }
 
-// wrongPeer makes a thread of a block read the flag of a neighbour.
+// wrongPeer makes a thread of a block read the flag of a neighbor.
 func (c *code) wrongPeer(in *ptx.Inst, thread int) edit {
-	base, neighbour := c.name(in.Args[1].Elems[0].Reg), 4-8*thread
+	base, neighbor := c.name(in.Args[1].Elems[0].Reg), 4-8*thread
 	return edit{in, fmt.Sprintf("{ .reg .pred %%mutant_p; .reg .b32 %%mutant_r; .reg .b64 %%mutant_d; "+
 		"mov.u32 %%mutant_r,%%tid.x; setp.eq.u32 %%mutant_p,%%mutant_r,%d; selp.b64 %%mutant_d,%d,0,%%mutant_p; "+
-		"add.s64 %%mutant_d,%%mutant_d,%s; %s %s,[%%mutant_d%+d]; }", thread, neighbour, base, opcode(in),
+		"add.s64 %%mutant_d,%%mutant_d,%s; %s %s,[%%mutant_d%+d]; }", thread, neighbor, base, opcode(in),
 		c.name(in.Args[0].Reg), in.Args[1].Offset)}
 }
 

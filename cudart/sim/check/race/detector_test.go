@@ -23,8 +23,8 @@ func TestLanesLearnWhileOthersWait(t *testing.T) {
 	}
 }
 
-// Elements of other sizes in the same page do not blur: neighbours of one byte are no race, an overlap of one is.
-func TestNeighboursAreNoOverlap(t *testing.T) {
+// Elements of other sizes in the same page do not blur: neighbors of one byte are no race, an overlap of one is.
+func TestNeighborsAreNoOverlap(t *testing.T) {
 	d, m := New(), &Memory{}
 	a, b := d.NewThread("a", Place{Rank: 0, Launch: 1}, nil), d.NewThread("b", Place{Rank: 1, Launch: 2}, nil)
 	access := func(t *Thread, kind Kind, addr, bytes uint64) int {
@@ -34,7 +34,7 @@ func TestNeighboursAreNoOverlap(t *testing.T) {
 	}
 	access(a, Write, 1024, 16)
 	if n := access(b, Write, 1040, 1) + access(b, Read, 1023, 1); n != 0 {
-		t.Errorf("%d races of neighbours", n)
+		t.Errorf("%d races of neighbors", n)
 	}
 	if n := access(b, Read, 1039, 1); n != 1 {
 		t.Errorf("%d races of the last byte, want 1", n)

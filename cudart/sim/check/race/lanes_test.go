@@ -221,12 +221,12 @@ func TestFootprint(t *testing.T) {
 		addresses []uint64
 		want      map[uint64]uint32
 	}{
-		"one lane":   {8, []uint64{64}, map[uint64]uint32{60: 0, 63: 0, 64: 8, 67: 8, 68: 0}},
-		"neighbours": {0b1110, []uint64{64, 68, 72}, map[uint64]uint32{63: 0, 64: 2, 71: 4, 72: 8, 75: 8, 76: 0}},
-		"gaps":       {0b1010, []uint64{64, 80}, map[uint64]uint32{64: 2, 68: 0, 80: 8, 83: 8, 84: 0, 96: 0}},
-		"one place":  {0b1010, []uint64{64, 64}, map[uint64]uint32{63: 0, 64: 0b1010, 68: 0}},
-		"downwards":  {0b11, []uint64{64, 60}, map[uint64]uint32{60: 2, 64: 1, 68: 0}},
-		"irregular":  {0b111, []uint64{64, 80, 64}, map[uint64]uint32{64: 0b101, 80: 2, 72: 0}},
+		"one lane":  {8, []uint64{64}, map[uint64]uint32{60: 0, 63: 0, 64: 8, 67: 8, 68: 0}},
+		"neighbors": {0b1110, []uint64{64, 68, 72}, map[uint64]uint32{63: 0, 64: 2, 71: 4, 72: 8, 75: 8, 76: 0}},
+		"gaps":      {0b1010, []uint64{64, 80}, map[uint64]uint32{64: 2, 68: 0, 80: 8, 83: 8, 84: 0, 96: 0}},
+		"one place": {0b1010, []uint64{64, 64}, map[uint64]uint32{63: 0, 64: 0b1010, 68: 0}},
+		"downwards": {0b11, []uint64{64, 60}, map[uint64]uint32{60: 2, 64: 1, 68: 0}},
+		"irregular": {0b111, []uint64{64, 80, 64}, map[uint64]uint32{64: 0b101, 80: 2, 72: 0}},
 	} {
 		f := footprintOf(c.lanes, c.addresses, 4)
 		for addr, want := range c.want {

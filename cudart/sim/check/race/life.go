@@ -46,7 +46,7 @@ func (d *Detector) EndMemory(t *Thread, m *Memory, begin, end uint64, op *Operat
 	m.last = nil
 }
 
-// endPage ends the memory of a page. Neighbours with the same last accesses are compared once.
+// endPage ends the memory of a page. Neighbors with the same last accesses are compared once.
 func (d *Detector) endPage(now *event, addr uint64, p *page) {
 	var last cell
 	for i := range p.cells {

@@ -211,7 +211,7 @@ func (r *event) standsFor(e *event) bool {
 }
 
 // each calls f for the elements, those of a page together, with their cells: n for each element. Lanes that access the
-// same elements by a weak access count once where they are neighbours: one of them changes what is kept.
+// same elements by a weak access count once where they are neighbors: one of them changes what is kept.
 func (m *Memory) each(op *Operation, addresses []uint64, elements int, f func(at uint64, cells []cell, n int)) {
 	size := op.Bytes * uint64(elements)
 	for i := 0; i < len(addresses); {

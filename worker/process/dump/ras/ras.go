@@ -57,7 +57,7 @@ func place(in []byte, err error) string {
 	return fmt.Sprintf(", at byte %d: %q", at, in[max(0, at-around):min(len(in), at+around)])
 }
 
-// status is what jsonWriteHeader and its neighbours write in NCCL's src/ras/client_support.cc.
+// status is what jsonWriteHeader and its neighbors write in NCCL's src/ras/client_support.cc.
 type status struct {
 	Version       string `json:"nccl_version"`
 	Communicators []struct {

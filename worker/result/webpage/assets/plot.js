@@ -82,9 +82,9 @@ class Plot {
 
   draw() {
     const css = getComputedStyle(document.documentElement);
-    const colour = (name) => css.getPropertyValue(name).trim();
+    const color = (name) => css.getPropertyValue(name).trim();
     const axis = (label, values) => ({
-      label, values, labelSize: 20, stroke: colour('--ink'), grid: { stroke: colour('--line') }, ticks: { stroke: colour('--line') },
+      label, values, labelSize: 20, stroke: color('--ink'), grid: { stroke: color('--line') }, ticks: { stroke: color('--line') },
     });
     const scale = (name, base) => (this.log[name] ? { distr: 3, log: base } : { distr: 1 });
     const levels = this.spec.lines.length;
@@ -99,7 +99,7 @@ class Plot {
         { ...axis(this.spec.y, (u, ticks) => ticks.map((v) => (v === null ? '' : figures(v)))), size: 64 },
       ],
       series: [{}, ...this.names.map((name, i) => ({
-        label: name, show: this.shown[i], stroke: colour(i < levels ? `--c${i % 8}` : '--faint'), width: 2, spanGaps: true,
+        label: name, show: this.shown[i], stroke: color(i < levels ? `--c${i % 8}` : '--faint'), width: 2, spanGaps: true,
         dash: i >= levels ? [6, 4] : i >= 8 ? [3, 3] : undefined, points: { show: i < levels, size: 6 },
       }))],
       hooks: { setCursor: [(u) => this.read(u.cursor.idx)] },

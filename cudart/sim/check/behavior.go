@@ -7,9 +7,9 @@ import (
 	"gpurun/cudart/sim/exec"
 )
 
-// behaviour is the order of strong accesses to each word. Reads between two writes have no order, and a poll counts
+// behavior is the order of strong accesses to each word. Reads between two writes have no order, and a poll counts
 // once however often it reads.
-type behaviour struct {
+type behavior struct {
 	pages map[pageKey]*orderPage
 	last  *orderPage // that was looked up last, or nil
 	key   pageKey    // of last
@@ -37,10 +37,10 @@ type wordOrder struct {
 	reads []uint64 // the others
 }
 
-func newBehaviour() behaviour { return behaviour{pages: map[pageKey]*orderPage{}} }
+func newBehavior() behavior { return behavior{pages: map[pageKey]*orderPage{}} }
 
 // page finds a page, or makes it with the name that a function gives.
-func (b *behaviour) page(key pageKey, name func() digest) *orderPage {
+func (b *behavior) page(key pageKey, name func() digest) *orderPage {
 	if b.last != nil && b.key == key {
 		return b.last
 	}
@@ -76,7 +76,7 @@ func (w *wordOrder) readers() uint64 {
 }
 
 // digest is the same for the same order of accesses to each word.
-func (b *behaviour) digest() (sum uint64) {
+func (b *behavior) digest() (sum uint64) {
 	for _, p := range b.pages { // the order does not matter to a sum
 		for i := range p.words {
 			if w := &p.words[i]; w.order != 0 || w.read != 0 {
@@ -103,7 +103,7 @@ func (o *observer) behave(at exec.Place, a *exec.ObservedAccess) {
 		if exec.IsShared(addr) {
 			page.shared = o.sharedAt(at, addr)
 		}
-		p := o.run.behaviour.page(page, func() digest { return o.pageName(page, addr) })
+		p := o.run.behavior.page(page, func() digest { return o.pageName(page, addr) })
 		p.words[addr/4%wordsOfPage].access(uint64(by), a.Kind != exec.Reads)
 	}
 }
