@@ -93,7 +93,8 @@ func (d *dumper) beginNodeDumps(round *elastic.Round) *nodeDumps {
 	}
 	n := &nodeDumps{
 		round: round, log: d.log, asked: make(chan agent.DumpRequest, 16), stop: make(chan struct{}),
-		ranks: map[int]map[int]ranksOf{}, arrived: make(chan struct{}), pages: map[int]chan []byte{}, silent: map[int]silence{},
+		ranks: map[int]map[int]ranksOf{}, arrived: make(chan struct{}), pages: map[int]chan []byte{},
+		silent: map[int]silence{},
 	}
 	var local <-chan agent.DumpRequest
 	if d.listener != nil {

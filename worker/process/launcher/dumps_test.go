@@ -3,6 +3,7 @@ package launcher
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -119,11 +120,13 @@ func TestAJobOnTwoNodesHangs(t *testing.T) {
 	}
 }
 
-// Only silence of all nodes is a hang.
+// Only silence of all nodes is a hang. Node 0 ends after the other one, which would else be silent alone.
 func TestANodeMayBeSilent(t *testing.T) {
 	t.Parallel()
-	const text = `test $RANK = 0 || exec sleep 2; for i in 1 2 3 4 5 6 7 8 9 10; do echo; sleep 0.2; done`
-	results, errs, _ := onTwoNodes(t, 0, text, func(job *Job) { withDumps(t, job, time.Second) })
+	over := filepath.Join(t.TempDir(), "over")
+	text := fmt.Sprintf(`test $RANK = 0 || { sleep 3; touch %[1]s; exit; }
+		until test -e %[1]s; do echo; sleep 0.1; done; echo; sleep 0.5`, over)
+	results, errs, _ := onTwoNodes(t, 0, text, func(job *Job) { withDumps(t, job, 2*time.Second) })
 	for i, r := range results {
 		if r == nil || r.ExitCode() != 0 {
 			t.Errorf("node %d: %+v, %v", i, r, errs[i])

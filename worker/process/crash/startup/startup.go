@@ -2,8 +2,8 @@
 // would crash before main.
 //
 // It imports package syscall alone. Go initializes a package as soon as its imports are, in the order of import paths:
-// this one comes before package os, and so before all packages that need files. One of protobuf's packages opens the executable while it is initialized, which starts the runtime's
-// network poller, and that crashes without descriptors.
+// this one comes before package os, and so before all packages that need files. One of protobuf's packages opens the
+// executable while it is initialized, which starts the runtime's network poller, and that crashes without descriptors.
 package startup
 
 import "syscall"
