@@ -99,8 +99,8 @@ func page(results []result, explanations []*explanation, records []*record) stri
 		"|---|---|---:|---|---|---|\n")
 	for _, e := range explanations {
 		if len(e.found) > 0 {
-			fmt.Fprintf(&b, "| %s | %s | %d | %s | `%s` | %s |\n", e.found[0].verdict.title(), e.Class, len(e.found), kernelsIn(e.found),
-				cell(e.found[0].Was), e.Why)
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | `%s` | %s |\n", e.found[0].verdict.title(), e.Class, len(e.found),
+				kernelsIn(e.found), cell(e.found[0].Was), e.Why)
 		}
 	}
 	pending := slices.DeleteFunc(slices.Clone(records), func(k *record) bool { return k.Pending == "" })
@@ -115,7 +115,9 @@ func page(results []result, explanations []*explanation, records []*record) stri
 
 // title is what the page calls a verdict, by the terms of mutation testing.
 func (v verdict) title() string {
-	titles := map[verdict]string{byResult: "wrong result", missed: "survived", otherCause: "wrong cause", wrongResult: "no line"}
+	titles := map[verdict]string{
+		byResult: "wrong result", missed: "survived", otherCause: "wrong cause", wrongResult: "no line",
+	}
 	return cmp.Or(titles[v], string(v))
 }
 
@@ -153,8 +155,8 @@ const introduction = `# Mutation tests of gpurun check
 A mutant is a kernel with one planted mistake of synchronization. Package [mutate](../cudart/sim/check/mutate) makes
 mutants of the PTX of all shipped kernels and of the examples. The race checker runs each mutant under up to 6 schedules
 of the strategies random, late, pct and bounded. A mutant that survives them runs under 24 more schedules, and then in
-calls in which one rank never comes, so that waits time out. Kernels with bulk copies have unaligned buffers in half of the
-schedules. Products have more tiles than blocks in half of the schedules, and at most 6 schedules.
+calls in which one rank never comes, so that waits time out. Kernels with bulk copies have unaligned buffers in half of
+the schedules. Products have more tiles than blocks in half of the schedules, and at most 6 schedules.
 
 This command runs all mutants, and writes kernels/mutants/results.json and this page:
 
@@ -185,15 +187,16 @@ Kernels for exactly two ranks are sampled: one mutant in %d runs. Of fused produ
 The columns of the tables:
 
 - reached: mutants whose line is executed by some call. The score is about these.
-- killed: a finding has the kind and the cause that the class of the mutant demands, and names the lines or the commands
+- killed: a finding has the kind and the cause that the class of the mutant demands, and names the lines or commands
   that took part. A deadlock names the wait, its word and the writers of the word.
-- wrong result: a rank's result is wrong, and the finding names rank, call and element. This counts as killed for packets,
-  mailboxes, counts of calls, resets and stores: their strong accesses do not race, so no other finding is possible.
+- wrong result: a rank's result is wrong, and the finding names rank, call and element. This counts as killed for
+  packets, mailboxes, counts of calls, resets and stores: their strong accesses do not race, so no other finding is possible.
 - note: such a finding under --model ptx alone. PTX forbids what the mutant does, and current GPUs do not show it.
 - equivalent: other synchronization of the kernel makes the mutant correct. The last table gives the reason.
 - survived: no finding. The last table gives the reason.
 - wrong cause: a finding whose cause or line is not the one that the class demands. This counts as survived.
-- no line: a wrong result, a time-out of the kernel, or a wait that never ends, without the lines. This counts as survived.
+- no line: a wrong result, a time-out of the kernel, or a wait that never ends, without the lines. This counts as
+  survived.
 - not reached: no call executes the line. Most of these lines handle time-outs. They are not tested, except loads of the
   word by which threads tell one another of a time-out.
 `

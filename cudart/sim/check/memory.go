@@ -32,7 +32,7 @@ type region struct {
 	// freed.
 	malloc, free *heapCall
 	freed        bool
-	end    lifeEvent // what has freed it
+	end          lifeEvent // what has freed it
 	// members are the allocations that a multicast address stands for; it has no data.
 	members []*region
 }
