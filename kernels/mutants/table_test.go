@@ -1,6 +1,7 @@
 package mutants
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,8 +24,8 @@ func (t *tally) add(row string, v verdict) {
 	t.counts[row][v]++
 }
 
-// made is how many mutants of a row calls get to.
-func made(counts map[verdict]int) (n int) {
+// reached is how many mutants of a row are executed by some call.
+func reached(counts map[verdict]int) (n int) {
 	for v, count := range counts {
 		if v != unreached {
 			n += count
@@ -50,13 +51,13 @@ func (t *tally) used() (some []verdict) {
 
 func (t *tally) markdown(first string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s | made |", first)
+	fmt.Fprintf(&b, "| %s | reached |", first)
 	for _, v := range t.used() {
-		fmt.Fprintf(&b, " %s |", v)
+		fmt.Fprintf(&b, " %s |", v.title())
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---:|", len(t.used())+1) + "\n")
 	for _, row := range t.rows {
-		fmt.Fprintf(&b, "| %s | %d |", row, made(t.counts[row]))
+		fmt.Fprintf(&b, "| %s | %d |", row, reached(t.counts[row]))
 		for _, v := range t.used() {
 			if n := t.counts[row][v]; n > 0 {
 				fmt.Fprintf(&b, " %d |", n)
@@ -85,31 +86,39 @@ func page(results []result, explanations []*explanation, records []*record) stri
 		total[r.verdict]++
 	}
 	var b strings.Builder
-	n, by := made(total), total[killed]+total[byResult]
+	n, by := reached(total), total[killed]+total[byResult]
 	mistakes := n - total[equivalent]
-	fmt.Fprintf(&b, introduction, n, total[killed], total[byResult], total[noted], total[equivalent],
-		total[missed]+total[otherCause]+total[wrongResult]+total[incomplete],
+	fmt.Fprintf(&b, introduction, total[killed], total[byResult], total[noted], total[equivalent],
+		total[missed]+total[otherCause]+total[wrongResult]+total[incomplete], n,
 		by, mistakes-total[noted], percent(by, mistakes-total[noted]),
 		by+total[noted], mistakes, percent(by+total[noted], mistakes), pairShare, productShare)
 	b.WriteString("\n## By class\n\n" + byClass.markdown("class"))
 	b.WriteString("\n## By kernel\n\n" + byKernel.markdown("kernel"))
-	b.WriteString("\n## What is not killed with the right cause\n\n" +
-		"| verdict | class | mutants | kernels | line | why |\n" +
+	b.WriteString("\n## Mutants that are not killed with the right cause\n\n" +
+		"| outcome | class | mutants | kernels | line | reason |\n" +
 		"|---|---|---:|---|---|---|\n")
 	for _, e := range explanations {
 		if len(e.found) > 0 {
-			fmt.Fprintf(&b, "| %s | %s | %d | %s | `%s` | %s |\n", e.found[0].verdict, e.Class, len(e.found), kernelsIn(e.found),
-				cell(e.found[0].Was), e.Why)
+			fmt.Fprintf(&b, "| %s | %s | %d | %s | `%s` | %s |\n", e.found[0].verdict.title(), e.Class, len(e.found),
+				kernelsIn(e.found), cell(e.found[0].Was), e.Why)
 		}
 	}
 	pending := slices.DeleteFunc(slices.Clone(records), func(k *record) bool { return k.Pending == "" })
 	if len(pending) > 0 {
-		b.WriteString("\n## Kernels that are not judged\n\n")
+		b.WriteString("\n## Kernels that are not tested\n\n")
 		for _, k := range pending {
 			fmt.Fprintf(&b, "- %s: %s\n", k.Kernel, k.Pending)
 		}
 	}
 	return b.String()
+}
+
+// title is what the page calls a verdict, by the terms of mutation testing.
+func (v verdict) title() string {
+	titles := map[verdict]string{
+		byResult: "wrong result", missed: "survived", otherCause: "wrong cause", wrongResult: "no line",
+	}
+	return cmp.Or(titles[v], string(v))
 }
 
 func percent(part, whole int) string {
@@ -141,37 +150,53 @@ func kernelsIn(list []result) string {
 	return strings.Join(names.rows, ", ")
 }
 
-const introduction = `# What gpurun check finds of planted mistakes
+const introduction = `# Mutation tests of gpurun check
 
-Package [mutate](../cudart/sim/check/mutate) plants mistakes of synchronization, one at a time, in the PTX of the
-kernels that ship and of the examples. The race checker then runs each mutant under up to 6 schedules, of the strategies
-random, late, pct and bounded. What survives them is run under 24 more, and then in calls in which one rank never comes,
-so that waits expire. Of kernels with bulk copies, half of the schedules have buffers that are not aligned; of products,
-half have more tiles than blocks, and none has more than 6 schedules. This page is written by
+A mutant is a kernel with one planted mistake of synchronization. Package [mutate](../cudart/sim/check/mutate) makes
+mutants of the PTX of all shipped kernels and of the examples. The race checker runs each mutant under up to 6 schedules
+of the strategies random, late, pct and bounded. A mutant that survives them runs under 24 more schedules, and then in
+calls in which one rank never comes, so that waits time out. Kernels with bulk copies have unaligned buffers in half of
+the schedules. Products have more tiles than blocks in half of the schedules, and at most 6 schedules.
+
+This command runs all mutants, and writes kernels/mutants/results.json and this page:
 
     GPURUN_MUTANTS=all go test -timeout 90m ./kernels/mutants -update
 
-With a regular expression for rows of the second table in place of all, the rows of these kernels are made again.
+A regular expression in place of all runs the mutants of the kernels whose rows it matches. The word none runs no
+mutants, and writes the page from results.json.
 
-Calls get to %d mistakes. Of these %d have a finding with the right cause that names the lines or the commands that took
-part, %d a wrong result where none else can be, and %d a note: PTX forbids them, and current GPUs do not show them. %d are
-equivalent: other orders of the kernel make them harmless. %d are missed. The table at the end says why.
+| outcome | mutants |
+|---|---:|
+| killed by a finding with the right cause | %d |
+| killed by a wrong result alone | %d |
+| killed as a note, under --model ptx alone | %d |
+| equivalent | %d |
+| survived | %d |
+| reached by a call | %d |
 
-| model | killed | mistakes | share |
+The mutation score is the share of killed mutants. Equivalent mutants do not count. Under the model of the hardware,
+mutants with a note do not count either.
+
+| model | killed | mutants that count | mutation score |
 |---|---:|---:|---:|
-| hardware: mistakes are the mutants that are not equivalent and have no mere note | %d | %d | %s |
-| ptx: mistakes are the mutants that are not equivalent | %d | %d | %s |
+| hardware | %d | %d | %s |
+| ptx | %d | %d | %s |
 
-Of kernels for two ranks alone, one mutant in %d is run, and of fused products one in %d.
+Kernels for exactly two ranks are sampled: one mutant in %d runs. Of fused products, one in %d runs.
 
-- made: the mutants whose line some call gets to. Of the others, most are in code that runs when a wait has timed out.
-  They are not judged, but for those in the load of the word by which threads tell one another about that.
-- killed: by a finding of a kind and a cause that the class expects, under the model of the hardware. A deadlock names
-  the wait, its word and who has written it.
-- by result: a wrong result with rank, call and element, in classes about packets and mailboxes, counts of calls, resets
-  and stores. Packets are read and written by strong accesses alone, which do not race, and no other word says when one has
-  come.
-- note: such a finding under --model ptx alone.
-- other cause: a finding, but not of the cause or the line that the class demands.
-- result only: a wrong result, a time-out of the kernel's own, or a wait without an end. No lines are named.
+The columns of the tables:
+
+- reached: mutants whose line is executed by some call. The score is about these.
+- killed: a finding has the kind and the cause that the class of the mutant demands, and names the lines or commands
+  that took part. A deadlock names the wait, its word and the writers of the word.
+- wrong result: a rank's result is wrong, and the finding names rank, call and element. This counts as killed for
+  packets, mailboxes, counts of calls, resets and stores: their strong accesses do not race, so no other finding is possible.
+- note: such a finding under --model ptx alone. PTX forbids what the mutant does, and current GPUs do not show it.
+- equivalent: other synchronization of the kernel makes the mutant correct. The last table gives the reason.
+- survived: no finding. The last table gives the reason.
+- wrong cause: a finding whose cause or line is not the one that the class demands. This counts as survived.
+- no line: a wrong result, a time-out of the kernel, or a wait that never ends, without the lines. This counts as
+  survived.
+- not reached: no call executes the line. Most of these lines handle time-outs. They are not tested, except loads of the
+  word by which threads tell one another of a time-out.
 `

@@ -104,7 +104,7 @@ type Finding struct {
 	Sides  []Side `json:"sides"` // in the order in which they were performed
 	Flag   []Side `json:"flag"`  // a release and an acquire, or nothing
 	Advice string `json:"advice"`
-	Note   bool   `json:"note"` // current GPUs do not show it
+	Note   bool   `json:"note"` // current GPUs do not show it, or a leak
 	Count  int    `json:"count"`
 	// Schedules is how many show it.
 	Schedules int    `json:"schedules"`

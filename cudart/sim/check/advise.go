@@ -46,6 +46,7 @@ func access(s race.Side) Access {
 		a.Scope = s.Op.Scope
 	case freeingSite:
 		a = sideAt(a.Actor, site.Site, a.Kind)
+		a.Text = "free"
 	case string:
 		a.Text = site
 	case lifeEvent:

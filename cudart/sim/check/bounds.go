@@ -183,6 +183,9 @@ func (r *run) noteBounds(cause string, at Access, lane int, addr, bytes uint64) 
 	if in := r.memory.ever(addr); in != nil && in.freed {
 		out.Kind, out.Cause, out.Advice = Freed, lifeEvents[in.end].cause, lifeEvents[in.end].advice
 		out.Where = r.memory.describe(addr)
+		if in.free != nil {
+			out.Sides = []Access{in.free.Access, at}
+		}
 	}
 	r.note(out, lane, addr)
 }

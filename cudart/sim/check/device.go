@@ -40,7 +40,7 @@ func (d *device) Free(ptr cudart.DevicePtr) error {
 		return nil
 	}
 	r := d.run.memory.find(uint64(ptr))
-	if r == nil || r.base != uint64(ptr) || r.host || r.malloc != "" {
+	if r == nil || r.base != uint64(ptr) || r.host || r.malloc != nil {
 		return failure("freeing device memory", cudart.ErrInvalidValue, "no allocation starts at %#x; it may have been freed",
 			uint64(ptr))
 	}

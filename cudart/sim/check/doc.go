@@ -105,7 +105,6 @@
 //     vectors
 //   - the reading of a tensor map by the copies that name it
 //   - the scopes of mbarrier instructions
-//   - memory by malloc in kernels that is never freed, and which lane of a warp frees it
 //   - what the limits of package race leave out
 //   - whether a schedule could be worse: unless the strategy is Exhaustive, schedules are sampled, and a clean report
 //     is no proof

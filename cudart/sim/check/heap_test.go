@@ -63,12 +63,25 @@ first:` + heapMalloc + `
 // heapFinds runs kernels of two warps behind one another, under several schedules.
 func heapFinds(t *testing.T, bodies ...string) (found []string, errs error) {
 	t.Helper()
+	heapRuns(t, 8, func(report *Report, err error) {
+		found, errs = append(found, tellAll(report.Findings)...), errors.Join(errs, err)
+		if err == nil && len(report.Incomplete) > 0 {
+			t.Errorf("incomplete: %q", report.Incomplete)
+		}
+	}, bodies...)
+	slices.Sort(found)
+	return slices.Compact(found), errs
+}
+
+// heapRuns runs kernels of two warps behind one another, under so many schedules.
+func heapRuns(t *testing.T, schedules int, report func(*Report, error), bodies ...string) {
+	t.Helper()
 	c, err := New(Config{Ranks: 1, Processes: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for seed := range uint64(8) {
-		report, err := c.Run(seed, func(r *Rank) error {
+	for seed := range uint64(schedules) {
+		report(c.Run(seed, func(r *Rank) error {
 			s, err := r.Device.NewStream()
 			if err != nil {
 				return err
@@ -87,14 +100,8 @@ func heapFinds(t *testing.T, bodies ...string) (found []string, errs error) {
 				}
 			}
 			return s.Synchronize(context.Background())
-		})
-		found, errs = append(found, tellAll(report.Findings)...), errors.Join(errs, err)
-		if err == nil && len(report.Incomplete) > 0 {
-			t.Errorf("incomplete: %q", report.Incomplete)
-		}
+		}))
 	}
-	slices.Sort(found)
-	return slices.Compact(found), errs
 }
 
 // heapModule has a kernel of each body.
@@ -110,6 +117,7 @@ func heapModule(bodies []string) string {
 // Memory by malloc in a kernel has a begin without values, bounds and an end, which its threads have to order.
 func TestMemoryOfMalloc(t *testing.T) {
 	const alone = "@!%first bra end;" + heapMalloc
+	const leak = "leak, nobody frees the memory, 10"
 	const (
 		store = "\n.loc 1 30 0\nst.global.u32 [%at], 1;"
 		load  = "\n.loc 1 30 0\nld.global.u32 %v, [%at];"
@@ -120,30 +128,32 @@ func TestMemoryOfMalloc(t *testing.T) {
 		bodies []string
 		want   string
 	}{
-		"stored, loaded and freed": {[]string{alone + store + load + heapFree}, ""},
-		"never freed":              {[]string{alone + store}, ""},
-		"null is freed":            {[]string{"mov.b64 %at, 0;" + heapFree}, ""},
-		"freed by the next kernel": {[]string{alone + store + keep, kept + load + heapFree}, ""},
-		"freed behind a barrier":   {[]string{strings.ReplaceAll(heapShare, "BARRIER", "barrier.sync 0;")}, ""},
+		"stored, loaded and freed":    {[]string{alone + store + load + heapFree}, ""},
+		"never freed":                 {[]string{alone + store}, leak},
+		"allocated twice, freed once": {[]string{alone + heapMalloc + store + heapFree}, leak},
+		"null is freed":               {[]string{"mov.b64 %at, 0;" + heapFree}, ""},
+		"freed by the next kernel":    {[]string{alone + store + keep, kept + load + heapFree}, ""},
+		"freed behind a barrier":      {[]string{strings.ReplaceAll(heapShare, "BARRIER", "barrier.sync 0;")}, ""},
 		"loaded before it is stored": {
 			[]string{alone + load + heapFree}, "uninitialized, nobody wrote the bytes, 30",
 		},
 		"stored over the end": {
-			[]string{alone + "\n.loc 1 30 0\nst.global.u32 [%at+40], 1;"}, "out-of-bounds, beyond the end of an allocation, 30",
+			[]string{alone + "\n.loc 1 30 0\nst.global.u32 [%at+40], 1;" + heapFree},
+			"out-of-bounds, beyond the end of an allocation, 30",
 		},
 		"used behind its end": {
-			[]string{alone + heapFree + store}, "freed, memory is freed while it may be in use, 30",
+			[]string{alone + heapFree + store}, "freed, memory is freed while it may be in use, 20, 30",
 		},
 		"used by a kernel behind its end": {
-			[]string{alone + keep + heapFree, kept + load}, "freed, memory is freed while it may be in use, 30",
+			[]string{alone + keep + heapFree, kept + load}, "freed, memory is freed while it may be in use, 20, 30",
 		},
-		"freed twice": {[]string{alone + heapFree + heapFree}, "freed, memory is freed twice, 20"},
+		"freed twice": {[]string{alone + heapFree + heapFree}, "freed, memory is freed twice, 20, 20"},
 		"freed in the middle": {
 			[]string{alone + "add.u64 %at, %at, 8;" + heapFree}, "freed, free of what malloc has not returned, 20",
 		},
 		"freed while another warp stores": {
 			[]string{strings.ReplaceAll(heapShare, "BARRIER", "")},
-			"freed, memory is freed while it may be in use, 30" + // where the free came first
+			"freed, memory is freed while it may be in use, 20, 30" + // where the free came first
 				"; freed, memory is freed while it may be in use, 30, 20",
 		},
 	} {
@@ -172,5 +182,43 @@ func TestHeapIsFull(t *testing.T) {
 	}
 	if _, err := heapFinds(t, "@!%first bra end;"+half+null+heapFree+half+null); err != nil {
 		t.Errorf("one behind the other: %v", err)
+	}
+}
+
+// A finding about memory of malloc says where it was allocated, which lane has freed it, and where. A leak is a note.
+func TestTextOfMemoryOfMalloc(t *testing.T) {
+	const fifth = "setp.eq.u32 %first, %tid, 5;\n@!%first bra end;" + heapMalloc
+	const use = "\n.loc 1 30 0\nst.global.u32 [%at+8], 1;"
+	const where = "rank 0's malloc at heap.cu:10, of 40 bytes, freed by lane 5 at heap.cu:20, at +"
+	for name, c := range map[string]struct {
+		body string
+		note bool
+		want string
+	}{
+		"used behind its end": {fifth + heapFree + use, false, `FREED  ` + where + `0x8 (lane 5, address 0x110000000008)
+  rank 0 block 0 warp 0   st.global.u32   heap.cu:30   (PTX 31)
+  rank 0 block 0 warp 0   free            heap.cu:20   (PTX 29)
+  memory is freed while it may be in use
+  let the threads that access the memory come to a barrier, or release and acquire, before one of them frees it
+`},
+		"freed twice": {fifth + heapFree + heapFree, false, `FREED  ` + where + `0x0 (lane 5, address 0x110000000000)
+  rank 0 block 0 warp 0   free   heap.cu:20   (PTX 32)
+  rank 0 block 0 warp 0   free   heap.cu:20   (PTX 29)
+  memory is freed twice
+  let one thread free the memory, once
+`},
+		"never freed": {
+			fifth, true, `LEAK  rank 0's malloc at heap.cu:10, of 40 bytes, at +0x0 (lane 5, address 0x110000000000)
+  rank 0 block 0 warp 0 allocates   malloc   heap.cu:10   (PTX 25)
+  nobody frees the memory
+  call free in a kernel of the same rank: until the process ends, the memory is missing in the heap
+`,
+		},
+	} {
+		var found []Finding
+		heapRuns(t, 1, func(report *Report, _ error) { found = append(found, report.Findings...) }, c.body)
+		if len(found) != 1 || found[0].Note != c.note || found[0].String() != c.want {
+			t.Errorf("%s: found\n%v\nwant\n%s", name, found, c.want)
+		}
 	}
 }

@@ -57,6 +57,7 @@ func (r *run) end(in *region, by *race.Thread, how lifeEvent, site any) {
 
 // endRank ends all memory of a rank whose host code has ended.
 func (r *run) endRank(rank *Rank) {
+	r.leaks(rank)
 	for _, in := range r.memory.regions {
 		if in.rank == rank.Number && !in.freed {
 			r.end(in, rank.host.thread, rankEnds, rankEnds)

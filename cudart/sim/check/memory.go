@@ -28,10 +28,11 @@ type region struct {
 	ofRank int
 	// written: all of it counts as written, as host memory and the variables of a module.
 	written bool
-	// malloc says where a kernel has allocated it, such as "malloc at k.cu:12"; "" of what host code has allocated.
-	malloc string
-	freed  bool
-	end    lifeEvent // what has freed it
+	// malloc and free say where a kernel has allocated and freed it: nil of what host code does, and of what nobody has
+	// freed.
+	malloc, free *heapCall
+	freed        bool
+	end          lifeEvent // what has freed it
 	// members are the allocations that a multicast address stands for; it has no data.
 	members []*region
 }
@@ -133,8 +134,8 @@ func (m *memory) describe(addr uint64) string {
 			return fmt.Sprintf("rank %d's %s at +%#x", n.rank, n.name, addr-n.begin)
 		}
 	}
-	if r := m.ever(addr); r != nil && r.malloc != "" {
-		return fmt.Sprintf("rank %d's %s, of %d bytes, at +%#x", r.rank, r.malloc, r.size, addr-r.base)
+	if r := m.ever(addr); r != nil && r.malloc != nil {
+		return fmt.Sprintf("rank %d's %s, at +%#x", r.rank, r.ofHeap(), addr-r.base)
 	} else if r != nil {
 		return fmt.Sprintf("an allocation of rank %d, of %d bytes, at +%#x", r.rank, r.size, addr-r.base)
 	}

@@ -29,7 +29,7 @@ func (n *notes) add(f Finding) {
 	if n.known == nil {
 		n.known = map[noteKey]int{}
 	}
-	at := f.Sides[0]
+	at := f.Sides[len(f.Sides)-1]
 	n.known[noteKey{f.Kind, f.Cause, at.Module, at.Line, at.Text}] = len(n.findings)
 	f.Count = 1
 	n.findings = append(n.findings, f)
@@ -38,7 +38,7 @@ func (n *notes) add(f Finding) {
 // note adds a finding about an access of a lane, unless it is known.
 func (r *run) note(f Finding, lane int, addr uint64) {
 	f.Where += fmt.Sprintf(" (lane %d, address %#x)", lane, addr)
-	if !r.noted.seen(f.Kind, f.Cause, &f.Sides[0]) {
+	if !r.noted.seen(f.Kind, f.Cause, &f.Sides[len(f.Sides)-1]) {
 		r.noted.add(f)
 	}
 }

@@ -12,8 +12,11 @@ type multiprocessors struct {
 	sharedBytes     int64
 }
 
-// The counts are of products. A whole chip has more: 128, 84, 144 and 144, by the white papers on A100, GA102, Ada and
-// H100. A B200 has 148, and GB200's is said to have 152 by the device properties in public benchmarks.
+// The counts are those of the largest products. Whole chips have more: 128, 84, 144 and 144. Sources: NVIDIA's
+// papers on the architectures of A100 (108) and H100 (132 of the SXM5 board), and data sheets of A40, L40 and RTX
+// 6000 Ada. These give CUDA cores, and a multiprocessor of compute capability 8.6 or 8.9 has 128: 10,752 are 84 of
+// an A40, and 18,176 are 142 of an L40, which also has 142 RT cores, one for each. A B200 has 148, and GB200's is
+// said to have 152 by the device properties in public benchmarks.
 var capabilities = []multiprocessors{
 	{major: 8, minor: 0, count: 108, threads: 2048, blocks: 32, sharedBytes: 164 << 10}, // A100
 	{major: 8, minor: 6, count: 84, threads: 1536, blocks: 16, sharedBytes: 100 << 10},  // A40, RTX A6000

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"gpurun/cudart"
 )
@@ -25,6 +26,22 @@ const (
 	mapBox     = 96
 	mapSteps   = 106
 )
+
+// EncodeTensorMapFor is cudart.Device's EncodeTensorMap, for a device of the simulator or of the race checker. Its error
+// is a *cudart.Error.
+func EncodeTensorMapFor(device cudart.Info, m cudart.TensorMap) (out [cudart.TensorMapBytes]byte, err error) {
+	failure := &cudart.Error{Op: "encoding a tensor map"}
+	if device.Major < 9 {
+		failure.Code, failure.Detail = cudart.ErrNotSupported, fmt.Sprintf(
+			"tensor maps need compute capability 9.0, and the device has %d.%d", device.Major, device.Minor)
+		return out, failure
+	}
+	if err := m.Check(); err != nil {
+		failure.Code, failure.Detail = cudart.ErrInvalidValue, err.Error()
+		return out, failure
+	}
+	return EncodeTensorMap(m), nil
+}
 
 // EncodeTensorMap lays a checked tensor map out in the simulator's encoding.
 func EncodeTensorMap(m cudart.TensorMap) (out [cudart.TensorMapBytes]byte) {

@@ -19,6 +19,7 @@ const (
 	OutOfBounds       Kind = "out-of-bounds"
 	Misaligned        Kind = "misaligned"
 	Freed             Kind = "freed"
+	Leak              Kind = "leak" // a note
 	WrongResult       Kind = "wrong-result"
 	ScheduleDependent Kind = "schedule-dependent"
 	StaleFlag         Kind = "stale-flag"
@@ -44,7 +45,8 @@ type Finding struct {
 	Advice string // what to do
 	// Waits are all that waits in a deadlock, and in a barrier that is never complete.
 	Waits []Wait
-	// Note is true for what the PTX memory model forbids and what current hardware does not show.
+	// Note is true for what changes no result: what the PTX memory model forbids and current hardware does not show, and
+	// a Leak.
 	Note  bool
 	Count int // how often it was seen
 }

@@ -56,7 +56,7 @@ func (f Finding) Reasons() (lines []string) {
 	if f.Advice != "" {
 		lines = append(lines, f.Advice)
 	}
-	if f.Note {
+	if f.Note && f.Kind != Leak {
 		lines = append(lines, "a note: current GPUs do not show this, and PTX does not promise that")
 	}
 	return lines

@@ -7,6 +7,7 @@ var verbs = map[Kind][]string{
 	LostSignal: {"wrote", "overwrote it", "waits for it"},
 	StaleFlag:  {"wrote in an earlier launch", "read that", "writes too late"},
 	Torn:       {"wrote", "reads"},
+	Leak:       {"allocates"},
 }
 
 var past = map[race.Kind]string{race.Read: "read", race.Write: "wrote", race.Update: "updated", race.Fence: "fenced"}
