@@ -156,6 +156,7 @@ var varying = []struct {
 	{regexp.MustCompile(`on +\S+ +device`), "on HOST device"},
 	{resultRow, "$1 T$2 T"},
 	{regexp.MustCompile(`(auto \(\w+\))(?: +[\d.]+){3}`), "$1 T"}, // of a product
+	{regexp.MustCompile(` *\b\d+(\.\d+)?% under`), " T under"}, // a rate of a loaded machine is 100% under
 	{regexp.MustCompile(` *\b\d+\.\d+(s|%)?`), " T"},
 	{regexp.MustCompile(`of \d+ decisions`), "of N decisions"},
 	{regexp.MustCompile(`rank \d+ \(pid`), "rank N (pid"},
@@ -238,6 +239,8 @@ func TestOutputsAreFound(t *testing.T) {
 		{"a, ..., c\n", "a, b, c\n", true},
 		{"a, ..., c\n", "a,\n b, c\n", false},
 		{"1 of 3 elements\n", "2 of 3 elements\n", false},
+		{"0.02 GB/s, 99.99% under\n", "0.01 GB/s, 100% under\n", true},
+		{"all, 100% under\n", "all, 100% over\n", false},
 	} {
 		if outputPattern(c.shown).MatchString(masked(c.output)) != c.same {
 			t.Errorf("%q for %q: not %v", c.shown, c.output, c.same)

@@ -131,7 +131,8 @@ func sampleValue(name, placeholder string) string {
 }
 
 // TestNoShownFlagIsRefused tries each flag that the help of a command shows. Commands are only planned: their context
-// has ended. Files that do not exist are no reason to refuse a flag.
+// has ended. Files that do not exist are no reason to refuse a flag. Of commands with the same flags, all are tried only
+// in an exhaustive run.
 func TestNoShownFlagIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("PLATFORM_CONNECTOR_SOCKET", "socket") // for smoke --report
@@ -151,10 +152,17 @@ func TestNoShownFlagIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	seen := map[string]bool{}
 	for _, c := range documented(t) {
 		if strings.HasPrefix(c.CommandPath(), "gpurun completion") {
 			continue // cobra's own, which print to os.Stdout
 		}
+		names := ""
+		c.Flags().VisitAll(func(f *pflag.Flag) { names += " " + f.Name })
+		if seen[names] && os.Getenv("GPURUN_EXHAUSTIVE") != "1" {
+			continue // as of broadcast, gather and scatter: the first one stands for the others
+		}
+		seen[names] = true
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Hidden || f.Name == "help" || f.Name == "version" {
 				return

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"io/fs"
+	"sync"
 
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/configs"
@@ -32,8 +33,10 @@ func tuningTables(s *settings.Sources, c settings.Config) (tuning.Tables, error)
 	return tuning.Tables{t}, nil
 }
 
-// builtInTuning reads the tables of package configs.
-func builtInTuning() (tuning.Tables, error) {
+// builtInTuning are the tables of package configs, read once: smoke asks for each collective. Nobody changes them.
+var builtInTuning = sync.OnceValues(readBuiltInTuning)
+
+func readBuiltInTuning() (tuning.Tables, error) {
 	names, err := fs.Glob(configs.Tuning, "tuning/*.toml")
 	if err != nil {
 		return nil, fmt.Errorf("listing the built-in tuning tables: %w", err)
