@@ -156,7 +156,7 @@ var varying = []struct {
 	{regexp.MustCompile(`on +\S+ +device`), "on HOST device"},
 	{resultRow, "$1 T$2 T"},
 	{regexp.MustCompile(`(auto \(\w+\))(?: +[\d.]+){3}`), "$1 T"}, // of a product
-	{regexp.MustCompile(` *\b\d+(\.\d+)?% under`), " T under"}, // a rate of a loaded machine is 100% under
+	{regexp.MustCompile(` *\b\d+(\.\d+)?% under`), " T under"},    // a rate of a loaded machine is 100% under
 	{regexp.MustCompile(` *\b\d+\.\d+(s|%)?`), " T"},
 	{regexp.MustCompile(`of \d+ decisions`), "of N decisions"},
 	{regexp.MustCompile(`rank \d+ \(pid`), "rank N (pid"},

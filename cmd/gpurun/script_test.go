@@ -58,7 +58,7 @@ func TestScripts(t *testing.T) {
 		Deadline:            time.Now().Add(5 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			env.Values[took] = new(time.Duration)
-			collectLate(env)
+			runBriefly(env)
 			setCertificates(env, nodes, strangers)
 			for name, folder := range map[string]string{"SCRIPTS": "scripts", "EXAMPLES": "kernels/examples"} {
 				absolute, err := filepath.Abs(filepath.Join("../..", folder))
@@ -77,12 +77,15 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// collectLate has the processes of a script collect garbage only when they have a lot, unless the run is exhaustive:
-// they live shortly, and would spend a fifth of their processor time on it.
-func collectLate(env *testscript.Env) {
+// runBriefly saves processor time unless the run is exhaustive. The processes of a script collect garbage only when
+// they have a lot: they live shortly, and would spend a fifth of their time on it. A case makes two calls in a row and
+// not four, where the script does not say how many.
+func runBriefly(env *testscript.Env) {
 	if os.Getenv("GPURUN_EXHAUSTIVE") != "1" {
 		env.Setenv("GOGC", "off")
 		env.Setenv("GOMEMLIMIT", "256MiB")
+		env.Setenv("GPURUN_WARMUP_ITERS", "0")
+		env.Setenv("GPURUN_ITERS", "2")
 	}
 }
 

@@ -131,8 +131,8 @@ func sampleValue(name, placeholder string) string {
 }
 
 // TestNoShownFlagIsRefused tries each flag that the help of a command shows. Commands are only planned: their context
-// has ended. Files that do not exist are no reason to refuse a flag. Of commands with the same flags, all are tried only
-// in an exhaustive run.
+// has ended. Files that do not exist are no reason to refuse a flag. Of commands with the same flags, all are tried
+// only in an exhaustive run.
 func TestNoShownFlagIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("PLATFORM_CONNECTOR_SOCKET", "socket") // for smoke --report

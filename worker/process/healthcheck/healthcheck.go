@@ -49,6 +49,9 @@ func (c Check) Run(ctx context.Context) error {
 	thread := spawn.NewThread() // the process dies with it
 	defer thread.Close()
 	if err := thread.Start(bounded, cmd, nil); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		return &Failure{Name: c.Name, Reason: "cannot run: " + err.Error()}
 	}
 	err := cmd.Wait()

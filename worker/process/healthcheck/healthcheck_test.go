@@ -117,3 +117,14 @@ func TestOutputIsBounded(t *testing.T) {
 		t.Errorf("%d bytes, first line %q, last %q", len(failure.Output), lines[1], lines[len(lines)-2])
 	}
 }
+
+// A context that has ended before the check starts is no failure of the machine.
+func TestEndedBeforeTheStart(t *testing.T) {
+	cause := errors.New("a signal")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	check := Check{Name: "check", Path: "/bin/true", Argv: []string{"true"}, Timeout: time.Minute}
+	if err := check.Run(ctx); !errors.Is(err, cause) {
+		t.Errorf("%v, want %v", err, cause)
+	}
+}
