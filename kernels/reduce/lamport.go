@@ -8,17 +8,20 @@ func OneShotLamport() *collective.Algorithm {
 		collective.WholePart)
 }
 
-// TwoShotLamport stores shares of the inputs in the mailboxes of the ranks that reduce them, and the results in the root's
-// mailboxes: twoshot_lamport.cu.
+// TwoShotLamport stores shares of the inputs in the mailboxes of the ranks that reduce them, and the
+// results in the root's mailboxes: twoshot_lamport.cu.
 func TwoShotLamport() *collective.Algorithm {
 	return byMailboxes("twoshot_lamport",
-		"no barrier, push floats that are their own flags to the ranks that reduce them, and results to the root; more ranks than 2",
+		"no barrier, push floats that are their own flags to the ranks that reduce them, and results to the root; "+
+			"3 ranks and more",
 		collective.ShareBesideRoot)
 }
 
-// byMailboxes describes an algorithm of one kernel that sends floats in mailboxes, of which a slot has one for each rank.
-// shared returns the number of bytes that the blocks divide.
-func byMailboxes(algorithm, summary string, shared func(world int, call collective.Call) int64) *collective.Algorithm {
+// byMailboxes describes an algorithm of one kernel that sends floats in mailboxes, of which a slot has
+// one for each rank. shared returns the number of bytes that the blocks divide.
+func byMailboxes(algorithm, summary string,
+	shared func(world int, call collective.Call) int64,
+) *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: name,
 		Name:       algorithm,
