@@ -14,6 +14,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/rendezvous"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/guard"
 	"gpurun/worker/process/nodes"
 	"gpurun/worker/process/signals"
 )
@@ -183,8 +184,8 @@ func ownEnd(g *gatherer, o *agent.Outcome, runErr error) nodes.End {
 	if errors.As(o.Cause, new(*elsewhereError)) {
 		e.Consequence = true
 	}
-	if isUnfit(runErr) {
-		e.Code, e.Consequence = exit.NodeLost, false
+	if isUnfit(runErr) || errors.Is(o.Cause, guard.ErrGone) || errors.Is(runErr, guard.ErrGone) {
+		e.Code, e.Consequence = exit.NodeLost, false // to the others this node is lost
 	}
 	return e
 }
