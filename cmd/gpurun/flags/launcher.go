@@ -23,8 +23,9 @@ func AddLauncher(f *pflag.FlagSet) {
 	f.String("tls-ca", "", "`file` with the certificates of the authorities that sign the nodes' certificates")
 	f.String("join-timeout", "", "`seconds` that a node waits for all other nodes")
 	f.String("grace", "", "`seconds` from SIGTERM to SIGKILL for processes that are ended")
-	f.String("on-failure", "", "`action` when a process fails: dump (before the others are ended, show what they are "+
-		"doing, if they are Python programs, or ranks of which one has waited in vain) or none")
+	f.String("on-failure", "", "`action` when a process fails: dump or none; "+
+		"dump shows what the others are doing, before they are ended: "+
+		"Python programs, and ranks of which one has waited in vain")
 	f.String("hang-timeout", "", "`seconds` that all processes may go without any output, report or heartbeat; "+
 		"then gpurun shows what they are doing, and ends the job with exit code 4; 0, the default: no limit")
 	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")
