@@ -8,22 +8,24 @@
 //   2. a reducer waits for each vector of its share from every peer, reduces in rank order, and stores the result to its
 //      mailbox on the root; a reducer without a vector in the tile waits for the one of any content from every peer
 //   3. the root waits for the results and stores them to its output
+// Step 1 of a tile overlaps with steps 2 and 3 of the tile before, vector by vector. Otherwise the link of the root would carry
+// its input in step 1 and the results in step 3, but never both at once.
 //
 // Every tile synchronizes all ranks, as the slots need it: every reducer receives from all ranks, and the last reducer has
 // vectors in each tile, so that the root receives a result that depends on the inputs of all.
 //
 // Buffers: input and output are local, may be the same, and need no symmetric address: the root has stored its input to
-// mailboxes before results can arrive. Only the root's output is written. The mailboxes are symmetric: see mailbox.cuh.
+// mailboxes before results can arrive. Only the root's output is written. The mailboxes are symmetric: see mailbox_pipeline.cuh.
 // A rank's mailbox on a reducer holds inputs, and its mailbox on the root holds results.
 //
 // Memory order: none beyond that of a 32-bit word, which arrives whole.
 //
 // The caller gives the same bytes, tile_bytes, root and grid on all ranks, a grid of at most kMaxBlocks blocks that are all
-// resident, and blocks of a multiple of 32 threads; world tiles fit into kMailboxSlotBytes. Any count and alignment. Floats
+// resident, and blocks of a multiple of 32 threads; world tiles fit into half of kMailboxSlotBytes. Any count and alignment. Floats
 // of up to 32 bits. sm_90 and up, up to kMaxRanks ranks.
 
 #include "../device/entries.cuh"
-#include "../device/mailbox.cuh"
+#include "../device/mailbox_pipeline.cuh"
 #include "../device/part.cuh"
 
 // The shares of the reducers. Index i of the shares is vector i of each of them. A single rank is its own reducer.
@@ -86,35 +88,31 @@ FORCE_INLINE __device__ void send_inputs(const Params& p, const Mailboxes<N>& ma
   });
 }
 
-// Step 2 for the indices [begin, end) of the shares, on a reducer.
+// Step 2 for one index of the shares, on a reducer.
 template <typename T, typename Op, int N>
-FORCE_INLINE __device__ void send_results(const Params& p, Mailboxes<N>& mailboxes, const Shares<N>& shares, const Buffer& send,
-                                          const Buffer& recv, int64_t begin, int64_t end) {
-  if (!shares.has(p.rank, begin)) {
-    if (thread_id() == 0) mailboxes.receive(0, Vec{}, [](Vec) {}, [](uint32_t, Vec) {});
+FORCE_INLINE __device__ void send_result(const Params& p, Mailboxes<N>& mailboxes, const Shares<N>& shares, const Buffer& send,
+                                         const Buffer& recv, int64_t index, int64_t in_tile) {
+  if (!shares.has(p.rank, index)) {
+    if (in_tile == 0) mailboxes.receive(0, Vec{}, [](Vec) {}, [](uint32_t, Vec) {});
     return;
   }
-  for (int64_t index = begin + thread_id(); index < end && shares.has(p.rank, index); index += block_threads()) {
-    const int64_t i = shares.at(p.rank, index);
-    const Vec result = reduce_received<T, Op, N>(p, mailboxes, index - begin, send.load(i)).rounded();
-    if (p.rank == p.root)
-      recv.store<sizeof(typename T::Bits)>(i, result);
-    else if (!mailboxes.failed()) // else the root would take wrong data for the result
-      mailboxes.send(p.root, p.rank, index - begin, result);
-  }
+  const int64_t i = shares.at(p.rank, index);
+  const Vec result = reduce_received<T, Op, N>(p, mailboxes, in_tile, send.load(i)).rounded();
+  if (p.rank == p.root)
+    recv.store<sizeof(typename T::Bits)>(i, result);
+  else if (!mailboxes.failed()) // else the root would take wrong data for the result
+    mailboxes.send(p.root, p.rank, in_tile, result);
 }
 
-// Step 3 for the indices [begin, end) of the shares, on the root.
+// Step 3 for one index of the shares, on the root.
 template <typename T, int N>
-FORCE_INLINE __device__ void receive_results(Mailboxes<N>& mailboxes, const Shares<N>& shares, const Buffer& recv,
-                                             int64_t begin, int64_t end) {
+FORCE_INLINE __device__ void receive_result(Mailboxes<N>& mailboxes, const Shares<N>& shares, const Buffer& recv, int64_t index,
+                                            int64_t in_tile) {
   mailboxes.extend_deadline();
-  for (int64_t index = begin + thread_id(); index < end; index += block_threads()) {
-    const auto expected = [&](uint32_t r) { return shares.has(r, index); };
-    mailboxes.receive_some(0, index - begin, expected, [&](uint32_t r, Vec v) {
-      if (expected(r)) recv.store<sizeof(typename T::Bits)>(shares.at(r, index), v);
-    });
-  }
+  const auto expected = [&](uint32_t r) { return shares.has(r, index); };
+  mailboxes.receive_some(0, in_tile, expected, [&](uint32_t r, Vec v) {
+    if (expected(r)) recv.store<sizeof(typename T::Bits)>(shares.at(r, index), v);
+  });
 }
 
 template <typename T, typename Op, int N, typename Epilogue>
@@ -123,15 +121,14 @@ FORCE_INLINE __device__ void twoshot_lamport(const Params& p) {
   const Buffer send(base + p.send_offset, p.bytes), recv(base + p.recv_offset, p.bytes);
   const Shares<N> shares(p);
   Epochs epochs(p);
-  const auto to_reducers = [&](const Mailboxes<N>& mailboxes, int64_t begin, int64_t end) {
-    for (int64_t index = begin + thread_id(); index < end; index += block_threads())
-      send_inputs(p, mailboxes, shares, send, index, index - begin);
+  const auto to_reducers = [&](const Mailboxes<N>& mailboxes, int64_t index, int64_t in_tile) {
+    send_inputs(p, mailboxes, shares, send, index, in_tile);
   };
-  exchange_mailboxes<N>(p, epochs, shares.longest(), to_reducers, [&](Mailboxes<N>& mailboxes, int64_t begin, int64_t end) {
+  pipeline_mailboxes<N>(p, epochs, shares.longest(), to_reducers, [&](Mailboxes<N>& mailboxes, int64_t index, int64_t in_tile) {
     if (shares.reduces(p.rank))
-      send_results<T, Op>(p, mailboxes, shares, send, recv, begin, end);
+      send_result<T, Op>(p, mailboxes, shares, send, recv, index, in_tile);
     else
-      receive_results<T>(mailboxes, shares, recv, begin, end);
+      receive_result<T>(mailboxes, shares, recv, index, in_tile);
   });
 }
 
