@@ -243,6 +243,9 @@ func PacketTile(world int) int64 { return PacketSlotBytes / 2 / int64(world) / v
 // MailboxTile is the number of bytes of one mailbox if a slot holds so many mailboxes.
 func MailboxTile(boxes int) int64 { return MailboxSlotBytes / int64(boxes) / vecBytes * vecBytes }
 
+// PipelinedMailboxTile is this number if each mailbox has a spare vector: mailbox_pipeline.cuh.
+func PipelinedMailboxTile(boxes int) int64 { return MailboxTile(boxes) - vecBytes }
+
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
 func roundUp(a, b int64) int64 { return ceilDiv(a, b) * b }

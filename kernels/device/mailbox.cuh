@@ -29,15 +29,16 @@
 // A word in the encoding above.
 FORCE_INLINE __device__ uint32_t encoded(uint32_t word) { return word == 0xffffffff ? 0x80000000 : ~word; }
 
-// Mailboxes is one block's slot in one epoch, or a half of the slot, on all ranks. Once a wait has failed, all later ones
-// fail at once.
+// Mailboxes is one block's slot in one epoch, on all ranks. Once a wait has failed, all later ones fail at once.
 template <int N>
 class Mailboxes {
  public:
-  FORCE_INLINE __device__ Mailboxes(const Params& p, uint32_t epoch, uint32_t half = 0)
+  // A mailbox has room for one tile and `spare` vectors.
+  FORCE_INLINE __device__ Mailboxes(const Params& p, uint32_t epoch, int64_t spare = 0)
       : p_(p),
         epoch_(epoch),
-        slot_(p.packet_offset + (int64_t)(4 * block_id() + 2 * (epoch % 2) + half) * (kMailboxSlotBytes / 2)) {}
+        slot_(p.packet_offset + (int64_t)(2 * block_id() + epoch % 2) * kMailboxSlotBytes),
+        bytes_(p.tile_bytes + spare * kVecBytes) {}
 
   // Stores vector `index` of a tile to a mailbox of rank `to`.
   FORCE_INLINE __device__ void send(uint32_t to, uint32_t mailbox, int64_t index, Vec v) const {
@@ -131,12 +132,12 @@ class Mailboxes {
 
   // The offset of vector `index` in a mailbox, from the base of symmetric memory.
   FORCE_INLINE __device__ int64_t offset(uint32_t mailbox, int64_t index) const {
-    return slot_ + mailbox * p_.tile_bytes + index * kVecBytes;
+    return slot_ + mailbox * bytes_ + index * kVecBytes;
   }
 
   const Params& p_;
   uint32_t epoch_;
-  int64_t slot_;
+  int64_t slot_, bytes_;
   uint32_t timeouts_ = 1;
   bool failed_ = false;
 };

@@ -14,7 +14,7 @@ func TwoShotLamport() *collective.Algorithm {
 	return byMailboxes("twoshot_lamport",
 		"no barrier, push floats that are their own flags to the ranks that reduce them, and results to the root; "+
 			"3 ranks and more",
-		collective.ShareBesideRoot, func(world int) int64 { return collective.MailboxTile(2 * world) }) // in half a slot
+		collective.ShareBesideRoot, collective.PipelinedMailboxTile)
 }
 
 // byMailboxes describes an algorithm of one kernel that sends floats in mailboxes. shared returns the number of bytes that

@@ -8,8 +8,8 @@
 //   2. a reducer waits for each vector of its share from every peer, reduces in rank order, and stores the result to its
 //      mailbox on the root; a reducer without a vector in the tile waits for the one of any content from every peer
 //   3. the root waits for the results and stores them to its output
-// Step 1 of a tile overlaps with steps 2 and 3 of the tile before, vector by vector. Otherwise the link of the root would carry
-// its input in step 1 and the results in step 3, but never both at once.
+// Step 1 of a tile overlaps with steps 2 and 3 of the tile before: a block does not wait between them. Otherwise the link of the
+// root would carry its input in step 1 and the results in step 3, but never both at once.
 //
 // Every tile synchronizes all ranks, as the slots need it: every reducer receives from all ranks, and the last reducer has
 // vectors in each tile, so that the root receives a result that depends on the inputs of all.
@@ -21,7 +21,7 @@
 // Memory order: none beyond that of a 32-bit word, which arrives whole.
 //
 // The caller gives the same bytes, tile_bytes, root and grid on all ranks, a grid of at most kMaxBlocks blocks that are all
-// resident, and blocks of a multiple of 32 threads; world tiles fit into half of kMailboxSlotBytes. Any count and alignment. Floats
+// resident, and blocks of a multiple of 32 threads; world tiles, with a vector more each, fit into kMailboxSlotBytes. Any count and alignment. Floats
 // of up to 32 bits. sm_90 and up, up to kMaxRanks ranks.
 
 #include "../device/entries.cuh"
