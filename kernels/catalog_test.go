@@ -74,7 +74,7 @@ var everything = map[string][]string{
 	},
 	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
-	"broadcast":     {"naive", "p2p", "ll", "bulk", "chain", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
+	"broadcast":     {"naive", "p2p", "ll", "bulk", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reduce":        {"naive", "p2p", "ll", "oneshot_lamport", "twoshot_lamport", "copy_engine", "nccl"},
 	"gather":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"scatter":       {"naive", "p2p", "ll", "copy_engine", "nccl"},
@@ -166,7 +166,7 @@ func oldest(a *collective.Algorithm, d collective.DType, op collective.Op) int {
 	switch {
 	case a.Needs.Multicast && d.SignificandBits > 0 && d.Size == 1 && op != collective.None:
 		return 100
-	case a.Needs.Multicast, a.Needs.Mailboxes, a.Name == "bulk", a.Name == "chain", a.Name == "relay":
+	case a.Needs.Multicast, a.Needs.Mailboxes, a.Name == "bulk", a.Name == "relay":
 		return 90
 	}
 	return 80

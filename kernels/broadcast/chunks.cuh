@@ -1,5 +1,5 @@
-// Forwarding of chunks, for chain.cu and relay.cu: a rank gets the chunks of a block from the previous rank, or at the root
-// from its input, copies them by bulk copies to one or more outputs, and notifies the next rank. chain.cu and relay.cu say
+// Forwarding of chunks, for relay.cu: a rank gets the chunks of a block from the previous rank, or at the root
+// from its input, copies them by bulk copies to one or more outputs, and notifies the next rank. relay.cu says
 // which ranks these are.
 //
 // The first kBulkStages warps of a block take a chunk each in turn. A warp does all steps for its chunk, so that no warp

@@ -16,7 +16,7 @@ import (
 
 // usesBulkCopies reports whether the kernel of an algorithm makes bulk copies.
 func usesBulkCopies(a *collective.Algorithm) bool {
-	return slices.Contains([]string{"bulk", "chain", "relay"}, a.Name)
+	return slices.Contains([]string{"bulk", "relay"}, a.Name)
 }
 
 // Stages are used several times, and last chunks are short. In disorder, copies end at random times, and stores become
@@ -53,8 +53,8 @@ func bulkCalls(m *member, seed uint64) error {
 func TestBulkCopiesNeedEveryWait(t *testing.T) {
 	parallelInSimulator(t)
 	const one, many = collective.BulkStageBytes, bufferBytes // bytes: a chunk, and the ring many times
-	all := []string{"allgather bulk", "broadcast bulk", "broadcast chain", "broadcast relay"}
-	chain, relay := all[2:3], all[3:]
+	all := []string{"allgather bulk", "broadcast bulk", "broadcast relay"}
+	relay := all[2:]
 	for _, tt := range []struct {
 		what, of, by string // what the kernel lacks: `by` replaces the pattern `of`
 		bytes        int64
@@ -62,21 +62,17 @@ func TestBulkCopiesNeedEveryWait(t *testing.T) {
 		in           []string
 	}{
 		{"that a load ended", `mbarrier\.try_wait[^;]*;`, "setp.eq.u32 ended, 0, 0;", many, 0, all},
-		{
-			"that a store has read its stage", `cp\.async\.bulk\.wait_group\.read \d+;`, "", many, 0,
-			slices.Concat(all[:2], relay),
-		},
+		{"that a store has read its stage", `cp\.async\.bulk\.wait_group\.read \d+;`, "", many, 0, all},
 		{"that stores were written", `cp\.async\.bulk\.wait_group 0;`, "cp.async.bulk.wait_group.read 0;", one, 0, all},
-		{"that they were, before they are told of", `cp\.async\.bulk\.wait_group 0;(\s*fence)`, "$1", one, 0, all[2:]},
+		{"that they were, before they are told of", `cp\.async\.bulk\.wait_group 0;(\s*fence)`, "$1", one, 0, relay},
 		{"that they were, at the end", `(?s)^(.*)cp\.async\.bulk\.wait_group 0;`, "$1", one, 0, relay},
 		{"for all at the end", lastWait, skipsWait, many, 0, relay},
 		{"the group of a store", `cp\.async\.bulk\.commit_group;`, "", one, 0, all},
-		{"that a chunk is there", lastWait, skipsWait, one, 0, chain},
 		{"that a chunk is there", lastWaitButOne, skipsWait, one, 0, relay},
-		{"the fence behind a chunk", `(cp\.async\.bulk\.wait_group 0;\s*)fence\.acq_rel\.sys;`, "$1", one, 4, all[2:]},
+		{"the fence behind a chunk", `(cp\.async\.bulk\.wait_group 0;\s*)fence\.acq_rel\.sys;`, "$1", one, 4, relay},
 		{
 			"whose turn it is", `ld\.acquire\.cta[^;]*;(\s*setp\.ne\.b32 %p\d+, ?(%r\d+), ?(%r\d+);)`, "mov.b32 $2, $3;$1", many,
-			0, all[2:],
+			0, relay,
 		},
 	} {
 		for _, name := range tt.in {
@@ -94,8 +90,8 @@ func TestBulkCopiesNeedEveryWait(t *testing.T) {
 	}
 }
 
-// Patterns of the waits for flags in PTX. A kernel waits for flags at the first barrier, for a chunk, and, except
-// chain, at the last barrier. skipsWait replaces a wait.
+// Patterns of the waits for flags in PTX. A kernel waits for flags at the first barrier, for a chunk, and at the last
+// barrier. skipsWait replaces a wait.
 const (
 	flagWait       = `(?s)^(.*)(ld\.acquire\.sys\.global\.u32 (%r\d+)[^;]*;)`
 	lastWait       = flagWait + `(.*)$`

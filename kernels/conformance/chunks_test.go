@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -17,26 +16,11 @@ import (
 
 // usesChunks reports whether the ranks of an algorithm notify each other of chunks.
 func usesChunks(a *collective.Algorithm) bool {
-	return slices.Contains([]string{"chain", "relay"}, a.Name)
+	return a.Name == "relay"
 }
 
 // notification matches the instruction that notifies the next rank of a chunk.
 const notification = `red\.relaxed\.sys[^;]*;`
-
-// A rank that is not notified of a chunk reports the previous rank as missing. All of its warps end, whichever chunk
-// they wait for.
-func TestChunkWithoutNotificationTimesOut(t *testing.T) {
-	t.Parallel()
-	const world, root = 4, 2
-	chunkGroup("chain", world, 2, notification, "").run(t, func(m *member) error {
-		defer m.meet() // memory stays until all are done
-		err := m.chunked("chain", root)
-		if m.rank == root {
-			return err
-		}
-		return wantTimeoutFor(err, collective.Chunk, (m.rank+world-1)%world)
-	})
-}
 
 // wantTimeoutFor returns nil if err is a time-out that reports a peer as missing in a phase.
 func wantTimeoutFor(err error, phase collective.Phase, peer int) error {
@@ -54,9 +38,9 @@ func TestDeadRootIsReportedByAllRanks(t *testing.T) {
 	const world, root, start = 4, 3, 1 // a rank that waits for several ranks checks the root last
 	for blocks := 1; blocks < world; blocks++ {
 		t.Run(fmt.Sprintf("%d blocks", blocks), func(t *testing.T) {
-			chunkGroup("relay", world, blocks, notification, "$0 trap;").run(t, func(m *member) error {
+			chunkGroup(world, blocks, notification, "$0 trap;").run(t, func(m *member) error {
 				defer m.meet() // memory stays until all are done
-				err := m.chunked("relay", root)
+				err := m.chunked(root)
 				var expired *collective.TimeoutError
 				switch owner := m.rank == 0; { // of block 0
 				case m.rank == root && err == nil:
@@ -74,36 +58,14 @@ func TestDeadRootIsReportedByAllRanks(t *testing.T) {
 	}
 }
 
-// A rank that has missed a chunk does not notify the next rank of later chunks, even if these have arrived.
-func TestNoNotificationAfterAMissedChunk(t *testing.T) {
-	t.Parallel()
-	const world, root = 3, 0
-	missed := "$1$2 { .reg .pred first; .reg .b32 thread; mov.u32 thread, %tid.x; setp.eq.u32 first, thread, 0; " +
-		"@first mov.b32 $3, 0; }$4"
-	chunkGroup("chain", world, 2, lastWait, missed).run(t, func(m *member) error {
-		err := m.chunked("chain", root)
-		m.meet()
-		defer m.meet() // memory stays until all are done
-		if (err == nil) != (m.rank == root) {
-			return fmt.Errorf("want a time-out at a chunk on all ranks but the root, got %w", err)
-		}
-		const start = 1
-		notified, err := m.flag((m.rank + world - 1) % world)
-		if err == nil && m.rank == 2 && notified != start {
-			err = fmt.Errorf("rank 1 has notified rank 2 of %d chunks after one that it missed", notified-start)
-		}
-		return err
-	})
-}
-
 // A rank that has missed a chunk does not arrive at the last barrier: otherwise the others would take the data for
 // complete.
 func TestRankThatMissedAChunkSkipsTheLastBarrier(t *testing.T) {
 	t.Parallel()
 	const world, root, owner = 3, 0, 1
 	missed := "${1}${2} mov.b32 ${3}, 0;${4}"
-	chunkGroup("relay", world, 1, lastWaitButOne, missed).run(t, func(m *member) error {
-		err := m.chunked("relay", root)
+	chunkGroup(world, 1, lastWaitButOne, missed).run(t, func(m *member) error {
+		err := m.chunked(root)
 		m.meet()
 		defer m.meet() // memory stays until all are done
 		if m.rank == owner {
@@ -131,28 +93,26 @@ func (m *member) flag(peer int) (uint32, error) {
 func TestChunksOfEarlierCallsDoNotCount(t *testing.T) {
 	t.Parallel()
 	const world, root = 3, 0
-	for _, name := range []string{"chain", "relay"} {
-		group{world: world, blocks: 1}.run(t, func(m *member) error {
-			for seed := range uint64(3) {
-				c := m.chunkedCall(name, root)
-				c.in.Seed, c.count = seed, c.count>>seed // fewer each time: the flags of the call before are high enough for all
-				if err := c.fill(m); err != nil {
-					return err
-				}
-				m.meet()
-				if m.rank == root {
-					m.sleep(20 * time.Millisecond) // the lateness under test
-				}
-				if err := errors.Join(c.enqueue(m), m.synchronize()); err != nil {
-					return err
-				}
-				if _, err := c.check(m); err != nil {
-					return fmt.Errorf("call %d: %w", seed, err)
-				}
+	group{world: world, blocks: 1}.run(t, func(m *member) error {
+		for seed := range uint64(3) {
+			c := m.chunkedCall(root)
+			c.in.Seed, c.count = seed, c.count>>seed // fewer each time: the flags of the call before are high enough for all
+			if err := c.fill(m); err != nil {
+				return err
 			}
-			return nil
-		})
-	}
+			m.meet()
+			if m.rank == root {
+				m.sleep(20 * time.Millisecond) // the lateness under test
+			}
+			if err := errors.Join(c.enqueue(m), m.synchronize()); err != nil {
+				return err
+			}
+			if _, err := c.check(m); err != nil {
+				return fmt.Errorf("call %d: %w", seed, err)
+			}
+		}
+		return nil
+	})
 }
 
 // Chunks count epochs on all ranks, although only some ranks are notified of them: epochs, flags and slots stay correct
@@ -188,19 +148,19 @@ func TestEpochsAfterChunks(t *testing.T) {
 	}
 }
 
-// chunkGroup is a group with a short time-out, and with a changed module of a broadcast algorithm: see mutatedModule.
-func chunkGroup(name string, world, blocks int, of, by string) group {
-	return group{world: world, blocks: blocks, source: mutatedModule("broadcast_"+name, of, by), timeout: time.Second}
+// chunkGroup is a group with a short time-out, and with a changed module of relay: see mutatedModule.
+func chunkGroup(world, blocks int, of, by string) group {
+	return group{world: world, blocks: blocks, source: mutatedModule("broadcast_relay", of, by), timeout: time.Second}
 }
 
-// chunked makes a call of a broadcast algorithm, and waits for it.
-func (m *member) chunked(name string, root int) error {
-	return errors.Join(m.chunkedCall(name, root).enqueue(m), m.synchronize())
+// chunked makes a call of relay, and waits for it.
+func (m *member) chunked(root int) error {
+	return errors.Join(m.chunkedCall(root).enqueue(m), m.synchronize())
 }
 
 // chunkedCall is a call with so many chunks that every stage is used several times.
-func (m *member) chunkedCall(name string, root int) testCall {
-	c := calls(m.world, func(a *collective.Algorithm) bool { return a.Collective == "broadcast" && a.Name == name })[0]
+func (m *member) chunkedCall(root int) testCall {
+	c := calls(m.world, usesChunks)[0]
 	c.root, c.count = root, c.capacity(bufferBytes)
 	return c
 }

@@ -25,35 +25,32 @@
 template <int N, typename Send, typename Receive>
 FORCE_INLINE __device__ void pipeline_mailboxes(const Params& p, Epochs& epochs, int64_t vecs, Send send, Receive receive) {
   constexpr int64_t kSpare = 1;
-  const int64_t tile = whole_vecs_in(p.tile_bytes), stride = grid_blocks() * tile;
+  const int64_t tile = whole_vecs_in(p.tile_bytes), stride = grid_blocks() * tile, first = block_id() * tile;
+  if (first >= vecs) return;
   // Calls f(index, i) for the vectors of the tile at `begin` that this thread handles.
   const auto each_vec = [&](int64_t begin, auto f) {
     for (int64_t i = thread_id(); i < tile && begin + i < vecs; i += block_threads()) f(begin + i, i);
   };
-  int64_t begin = block_id() * tile;
-  if (begin >= vecs) return;
-
+  const bool closes = first + stride < vecs && thread_id() == 0;
   bool ok = !epochs.failed();
-  uint32_t epoch = epochs.advance();
-  {
-    const Mailboxes<N> first(p, epoch, kSpare);
-    if (ok) each_vec(begin, [&](int64_t index, int64_t i) { send(first, index, i); });
+  uint32_t epoch = 0;
+  for (int64_t begin = first;; begin += stride) {
+    const bool ends = begin >= vecs;
+    Mailboxes<N> previous(p, epoch, kSpare);
+    if (ends) {
+      if (!block_all(ok)) return; // all threads have read the first epoch, and have emptied all tiles but the last
+      epochs.save();
+      if (closes) each_peer<N>(p, [&](uint32_t peer) { previous.send(peer, p.rank, tile, Vec{}); });
+    }
+    if (begin > first && ok) {
+      each_vec(begin - stride, [&](int64_t index, int64_t i) { receive(previous, index, i); });
+      if (ends && closes) previous.receive(tile, Vec{}, [](Vec) {}, [](uint32_t, Vec) {});
+      ok = !previous.failed();
+      if (!ends) release_to_system();
+    }
+    if (ends) return;
+    epoch = epochs.advance();
+    const Mailboxes<N> next(p, epoch, kSpare);
+    if (ok) each_vec(begin, [&](int64_t index, int64_t i) { send(next, index, i); });
   }
-  const bool closes = begin + stride < vecs;
-  for (; ok && begin + stride < vecs; begin += stride) {
-    Mailboxes<N> here(p, epoch, kSpare);
-    each_vec(begin, [&](int64_t index, int64_t i) { receive(here, index, i); });
-    ok = !here.failed();
-    release_to_system();
-    const Mailboxes<N> next(p, epoch = epochs.advance(), kSpare);
-    if (ok) each_vec(begin + stride, [&](int64_t index, int64_t i) { send(next, index, i); });
-  }
-  if (!block_all(ok)) return; // all threads have read the first epoch, and have emptied all tiles but the last
-  epochs.save();
-
-  Mailboxes<N> last(p, epoch, kSpare);
-  const bool closer = closes && thread_id() == 0;
-  if (closer) each_peer<N>(p, [&](uint32_t peer) { last.send(peer, p.rank, tile, Vec{}); });
-  each_vec(begin, [&](int64_t index, int64_t i) { receive(last, index, i); });
-  if (closer) last.receive(tile, Vec{}, [](Vec) {}, [](uint32_t, Vec) {});
 }

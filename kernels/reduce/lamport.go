@@ -17,8 +17,8 @@ func TwoShotLamport() *collective.Algorithm {
 		collective.ShareBesideRoot, collective.PipelinedMailboxTile)
 }
 
-// byMailboxes describes an algorithm of one kernel that sends floats in mailboxes. shared returns the number of bytes that
-// the blocks divide, and tile the most bytes of a mailbox.
+// byMailboxes describes an algorithm of one kernel that sends floats in mailboxes. shared returns the number of
+// bytes that the blocks divide, and tile the most bytes of a mailbox.
 func byMailboxes(algorithm, summary string,
 	shared func(world int, call collective.Call) int64, tile func(world int) int64,
 ) *collective.Algorithm {
