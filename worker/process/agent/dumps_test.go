@@ -161,6 +161,10 @@ func TestSilenceIsAHang(t *testing.T) {
 		"one writes":   {`test $0 = 1 || exec sleep 1.5; for i in 1 2 3 4 5 6 7; do echo $i; sleep 0.2; done`, false},
 		"a heartbeat":  {`for i in 1 2 3 4 5 6 7; do touch $1.beat; sleep 0.2; done`, false},
 		"one has died": {`test $0 = 1 && exit 0; sleep 60`, true},
+
+		// The clock of a file server need not be this machine's.
+		"one heartbeat of the future": {`touch -d "next year" $1.beat; sleep 60`, true},
+		"heartbeats of the past":      {`for i in 1 2 3 4 5 6 7; do touch -d "2001-01-0$i" $1.beat; sleep 0.2; done`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

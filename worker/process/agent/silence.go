@@ -15,7 +15,7 @@ func (e *HangError) Error() string {
 }
 
 // silentAt returns when the workers will have been silent for too long, and false if no time is set for that.
-func (g *group) silentAt() (time.Time, bool) {
+func (g *group) silentAt(now time.Time) (time.Time, bool) {
 	dumps := g.spec.Dumps
 	if dumps == nil || dumps.Hang <= 0 || g.ending.begun() || g.dumping.done != nil || len(g.workers) == 0 {
 		return time.Time{}, false
@@ -23,7 +23,7 @@ func (g *group) silentAt() (time.Time, bool) {
 	last := g.dumping.resumed
 	for _, w := range g.workers {
 		_, heard := w.lastReport()
-		for _, at := range []time.Time{w.startedAt, w.exitedAt, w.lastWrite(), heard, g.heartbeat(w)} {
+		for _, at := range []time.Time{w.startedAt, w.exitedAt, w.lastWrite(), heard, g.heartbeat(w, now)} {
 			if at.After(last) {
 				last = at
 			}
@@ -38,7 +38,7 @@ const silenceInterval = 200 * time.Millisecond
 
 // silenceAt returns when to look for silence, or at if that is earlier.
 func (g *group) silenceAt(now, at time.Time) time.Time {
-	silent, applies := g.silentAt()
+	silent, applies := g.silentAt(now)
 	switch {
 	case !applies:
 		return at
@@ -49,7 +49,7 @@ func (g *group) silenceAt(now, at time.Time) time.Time {
 }
 
 // heartbeat is when a worker last touched its file; zero: never.
-func (g *group) heartbeat(w *worker) time.Time {
+func (g *group) heartbeat(w *worker, now time.Time) time.Time {
 	if g.spec.Dumps.Heartbeat == nil {
 		return time.Time{}
 	}
@@ -57,7 +57,29 @@ func (g *group) heartbeat(w *worker) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	return info.ModTime()
+	return w.heartbeat.look(info.ModTime(), now)
+}
+
+// heartbeat is what is known of the file that a worker touches. A change of its modification time is the sign of life.
+// The time itself may be of another clock, that of a file server, or any that the worker has set.
+type heartbeat struct {
+	modified time.Time // the file's modification time, at the last look
+	looked   time.Time // when that was
+	at       time.Time // when the worker last touched the file
+}
+
+// look takes note of the file's modification time, and returns when the worker last touched the file. That was between
+// the last look and now. A modification time outside of this span is of another clock: then the heartbeat counts from
+// now.
+func (h *heartbeat) look(modified, now time.Time) time.Time {
+	if !modified.Equal(h.modified) {
+		h.modified, h.at = modified, modified
+		if modified.Before(h.looked) || modified.After(now) {
+			h.at = now
+		}
+	}
+	h.looked = now
+	return h.at
 }
 
 // checkSilence begins the end of a job that hangs. An agent that was itself stopped, together with its workers, counts
@@ -68,7 +90,7 @@ func (g *group) checkSilence(now time.Time) {
 		d.resumed = now
 	}
 	d.lookedAt = now
-	at, applies := g.silentAt()
+	at, applies := g.silentAt(now)
 	if !applies {
 		return
 	}

@@ -25,6 +25,7 @@ type worker struct {
 	cmd       *exec.Cmd
 	errorFile string // may be empty
 	startedAt time.Time
+	heartbeat heartbeat
 	exit      *spawn.ExitStatus // nil while it runs
 	exitedAt  time.Time         // zero while it runs, and when it cannot be waited for
 	failedAt  time.Time         // when it first failed, zero if it did not
@@ -66,6 +67,7 @@ func withoutReports(env []string) []string {
 func (w *worker) start(ctx context.Context, spec *Spec, to consoles, thread *spawn.Thread) error {
 	err := w.streams.open(spec, w.LocalRank, to, w.cmd)
 	w.startedAt = time.Now()
+	w.heartbeat.looked = w.startedAt
 	if err == nil {
 		err = argv.StartError(w.cmd.Path, thread.Start(ctx, w.cmd, spec.cpus(w.LocalRank)))
 	}
