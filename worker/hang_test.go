@@ -29,10 +29,10 @@ const ring = `.version 7.8
 	@p bra met;
 	ld.param.u64 n, [signals];
 	setp.eq.u64 p, n, 0;
-	@p bra signalled;
+	@p bra signaled;
 	ld.param.u64 a, [next];
 	st.release.sys.global.u32 [a], 1;
-signalled:
+signaled:
 	ld.param.u64 n, [waits];
 	setp.eq.u64 p, n, 0;
 	@p bra met;

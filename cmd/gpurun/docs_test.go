@@ -284,10 +284,10 @@ func definedExitCodes(t *testing.T) map[string]string {
 			codes[constant.Names[0].Name] = constant.Values[0].(*ast.BasicLit).Value
 		}
 	}
-	if codes["Signalled"] == "" {
-		t.Fatalf("exit.go has no Signalled: %v", codes)
+	if codes["Signaled"] == "" {
+		t.Fatalf("exit.go has no Signaled: %v", codes)
 	}
-	codes["Signalled"] += "+n"
+	codes["Signaled"] += "+n"
 	return codes
 }
 

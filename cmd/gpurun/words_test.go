@@ -2,6 +2,9 @@ package main
 
 import (
 	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -44,6 +47,7 @@ var prefer = map[string]string{
 	"syncronize": "synchronize", "teh": "the", "threshhold": "threshold", "untill": "until", "usefull": "useful",
 	"wich": "which", "writting": "writing",
 
+	"signalled": "signaled", "normalises": "normalizes", "normalisation": "normalization",
 	"behaviour": "behavior, as in American English", "behaviours": "behaviors", "colour": "color", "colours": "colors",
 	"neighbour": "neighbor", "neighbours": "neighbors", "licence": "license", "serialise": "serialize",
 	"synchronise": "synchronize", "initialise": "initialize", "initialised": "initialized", "normalise": "normalize",
@@ -58,15 +62,39 @@ var prefer = map[string]string{
 }
 
 func TestSpellingOfDocuments(t *testing.T) {
-	words := regexp.MustCompile(`\w+(?:-[a-z]+)?`)
 	for _, name := range documents(t) {
 		page := readDocument(t, name)
 		for _, text := range append(sentences(page), cells(page)...) {
-			for _, word := range words.FindAllString(text, -1) {
-				if better := cmp.Or(prefer[word], prefer[strings.ToLower(word)]); better != "" {
-					t.Errorf("%s has %q: write %s: %s", name, word, better, text)
-				}
-			}
+			wantSpelling(t, name, text)
+		}
+	}
+}
+
+func TestSpellingOfKernels(t *testing.T) {
+	kernels := 0
+	err := fs.WalkDir(os.DirFS(repository), ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || !slices.Contains([]string{".cu", ".cuh"}, filepath.Ext(name)) {
+			return err
+		}
+		kernels++
+		for line := range strings.Lines(readDocument(t, name)) {
+			wantSpelling(t, name, line)
+		}
+		return nil
+	})
+	if err != nil || kernels < 50 {
+		t.Errorf("%d files of kernels, %v", kernels, err)
+	}
+}
+
+var words = regexp.MustCompile(`\w+(?:-[a-z]+)?`)
+
+// wantSpelling wants no word in a text that prefer has a better one for.
+func wantSpelling(t *testing.T, name, text string) {
+	t.Helper()
+	for _, word := range words.FindAllString(text, -1) {
+		if better := cmp.Or(prefer[word], prefer[strings.ToLower(word)]); better != "" {
+			t.Errorf("%s has %q: write %s: %s", name, word, better, text)
 		}
 	}
 }

@@ -32,9 +32,9 @@ func newWorkerCommand() *cobra.Command {
 // that it returns undoes it.
 func endBySignal(ctx context.Context) (undo func() bool) {
 	return context.AfterFunc(ctx, func() {
-		var signalled signals.Received
-		if errors.As(context.Cause(ctx), &signalled) {
-			os.Exit(exit.Signalled + int(signalled.Signal))
+		var signaled signals.Received
+		if errors.As(context.Cause(ctx), &signaled) {
+			os.Exit(exit.Signaled + int(signaled.Signal))
 		}
 	})
 }

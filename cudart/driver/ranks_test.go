@@ -163,3 +163,14 @@ func openFiles(t *testing.T, to string) int {
 	}
 	return n
 }
+
+// settledFiles counts the open files once they are as many as wanted, or after a second. Go's runtime, and goroutines
+// that end, open and close files of their own.
+func settledFiles(t *testing.T, want int) int {
+	t.Helper()
+	now := openFiles(t, "")
+	for deadline := time.Now().Add(time.Second); now != want && time.Now().Before(deadline); now = openFiles(t, "") {
+		time.Sleep(time.Millisecond)
+	}
+	return now
+}

@@ -63,8 +63,8 @@ func TestRanksShareMemory(t *testing.T) {
 			if err := r.free(); err != nil {
 				t.Error(err)
 			}
-			if live := f.live(); live != "contexts=2" || openFiles(t, "") != before {
-				t.Errorf("left behind: %s and %d files of %d", live, openFiles(t, ""), before)
+			if live, now := f.live(), settledFiles(t, before); live != "contexts=2" || now != before {
+				t.Errorf("left behind: %s and %d files of %d", live, now, before)
 			}
 			if err := r.close(); err != nil {
 				t.Error(err)
@@ -108,7 +108,7 @@ func TestEveryCallThatFails(t *testing.T) {
 				for n, more := 1, true; more; n++ {
 					more = failOnce(t, f, s, ordinal, n)
 					f.call("fake_reset")
-					if now := openFiles(t, ""); now != before {
+					if now := settledFiles(t, before); now != before {
 						t.Fatalf("GPU %d, call %d: %d files are open, %d were before", ordinal, n, now, before)
 					}
 				}

@@ -105,7 +105,7 @@ FORCE_INLINE __device__ void receive_rows(const Params& p, Mailboxes<N>& mailbox
       if (!parts.has(owner, index)) continue;
       const int64_t row = parts.at(owner, index);
       const auto result = [&](int64_t i) { return Partial<T, Vec>(mailboxes.receive_one(world, owner, index - begin + i - row)); };
-      Epilogue::template normalise<kMostMailboxVecs<N, 2>>(p, row, row_vecs, result, store);
+      Epilogue::template normalize<kMostMailboxVecs<N, 2>>(p, row, row_vecs, result, store);
     }
   }
 }

@@ -147,7 +147,7 @@ func (f failedCalls) fail(m *member, r *matmul.Runner) (*collective.TimeoutError
 	return expired, nil
 }
 
-// checkLeftAlone checks rank 1's memory: rank 0 has signalled nothing but that it has begun the first call, and the
+// checkLeftAlone checks rank 1's memory: rank 0 has signaled nothing but that it has begun the first call, and the
 // gathers, whose streams signal that.
 func (f failedCalls) checkLeftAlone(m *member, r *matmul.Runner) error {
 	begun := uint32(1)

@@ -104,7 +104,7 @@ FORCE_INLINE __device__ float block_sum(float x) {
 }
 
 // RMSNorm adds the residual to what an allreduce would have stored, stores the sum, and
-// normalises each row by its root mean square (Zhang and Sennrich, 2019): y = x / sqrt(mean(x^2) + epsilon)
+// normalizes each row by its root mean square (Zhang and Sennrich, 2019): y = x / sqrt(mean(x^2) + epsilon)
 // * weight. A block takes a row at a time.
 struct RMSNorm {
   static constexpr bool kByRow = true;
@@ -116,11 +116,11 @@ struct RMSNorm {
                                             Put put) {
     const int64_t row_vecs = p.row_bytes / kVecBytes;
     for (int64_t row = begin + group.block * row_vecs; row < end; row += group.blocks * row_vecs)
-      normalise<kRowVecs>(p, row, row_vecs, reduce, put);
+      normalize<kRowVecs>(p, row, row_vecs, reduce, put);
   }
 
   template <int kRowVecs, typename Reduce, typename Put>
-  static FORCE_INLINE __device__ void normalise(const Params& p, int64_t row, int64_t row_vecs, Reduce reduce,
+  static FORCE_INLINE __device__ void normalize(const Params& p, int64_t row, int64_t row_vecs, Reduce reduce,
                                                 Put put) {
     using Result = decltype(reduce(row));
     using Work = __remove_reference_t(decltype(Result::at[0]));

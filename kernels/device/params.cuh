@@ -15,7 +15,7 @@ constexpr int kMaxThreads = 512;             // of a block
 constexpr int kBulkStages = 6; // of shared memory for bulk copies: 6 fit into 99 KB, the least that sm_90 and up have
 constexpr int kBulkStageBytes = 16 * 1024;
 constexpr int kBulkSharedBytes = kBulkStages * (kBulkStageBytes + 8); // the stages, and an mbarrier for each
-constexpr int kMaxRowVecs = 2048;       // vectors in a row that is normalised
+constexpr int kMaxRowVecs = 2048;       // vectors in a row that is normalized
 
 struct Params {
   uint64_t peers[kMaxRanks];   // base of each rank's symmetric memory, as mapped here

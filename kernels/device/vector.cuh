@@ -2,7 +2,7 @@
 //
 // A buffer is cut into vectors from its beginning, whatever its alignment; the last vector may be short. Whole vectors of
 // aligned buffers are one access. Others are read piece by piece and written element by element, so that no byte beside
-// them is accessed: a neighbour's part, or the next vector of a buffer that is reduced in place, may be written meanwhile.
+// them is accessed: a neighbor's part, or the next vector of a buffer that is reduced in place, may be written meanwhile.
 #pragma once
 
 #include "cuda.cuh"

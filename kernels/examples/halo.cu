@@ -1,11 +1,11 @@
 // One step of a stencil on a ring of cells that is spread over the ranks: a cell becomes the sum of itself and its two
-// neighbours. Cells at the ends of a rank's part have neighbours on other ranks: the halo.
+// neighbors. Cells at the ends of a rank's part have neighbors on other ranks: the halo.
 //
-// Algorithm: 1. store this rank's first and last cell to its neighbours' halos. 2. tell them. 3. wait for both
-//            neighbours. 4. compute.
+// Algorithm: 1. store this rank's first and last cell to its neighbors' halos. 2. tell them. 3. wait for both
+//            neighbors. 4. compute.
 // Buffers:   halos[r] is rank r's: the cell before its part and the cell after it. flags[r] are rank r's: a word for
 //            either side, zero before the first call.
-// Order:     one thread releases a cell with its flag. A halo is used again two calls later: this rank's neighbours have
+// Order:     one thread releases a cell with its flag. A halo is used again two calls later: this rank's neighbors have
 //            told it of the call in between, which they did after they had read the halo.
 // Caller:    at least one cell on each rank; `call` is 1 in the first call and grows by one each time; calls use two
 //            halos in turn.

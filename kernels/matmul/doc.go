@@ -70,7 +70,7 @@
 //
 // A stream cannot bound its waits, a kernel can. So every stream that waits for a peer's word has a kernel after or
 // before it that waits for the same word, and releases the stream after a time-out. It ends after the released copies.
-// What a rank has sent or signalled depends only on waits that were met; in later calls it sends nothing. Every word
+// What a rank has sent or signaled depends only on waits that were met; in later calls it sends nothing. Every word
 // that a stream waits for is written by work that was enqueued before the wait, here or on a peer, as streams may
 // share one hardware queue.
 package matmul

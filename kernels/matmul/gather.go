@@ -30,8 +30,8 @@ func (r *Runner) prepareForks() error {
 }
 
 // gatherConcurrently copies the peers' shards while multiply runs, and the local shard, too, unless the kernel does.
-// There is no barrier: the copies from a peer wait until that has signalled that its shard is ready, and the kernel
-// ends when all peers have signalled that they have copied this rank's. By then the kernel has waited for all chunks,
+// There is no barrier: the copies from a peer wait until that has signaled that its shard is ready, and the kernel
+// ends when all peers have signaled that they have copied this rank's. By then the kernel has waited for all chunks,
 // so that only the local copy must be joined.
 //
 // The copies are enqueued before the kernel that waits for them: where launches block the host (CUDA_LAUNCH_BLOCKING,

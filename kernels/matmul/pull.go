@@ -36,7 +36,7 @@ func productWords(world int, parts int64) int64 { return 1 + int64(world)*(maxPr
 
 // launchAndPull launches the kernel that makes products, and then enqueues the copies of the peers' products for this
 // rank. A copy waits for the peer's signal that a chunk has been produced in this call, which no peer gives before
-// this rank's kernel has signalled that it has begun. So the copies must be enqueued after the kernel: both may share
+// this rank's kernel has signaled that it has begun. So the copies must be enqueued after the kernel: both may share
 // one hardware queue, which runs in order.
 func (r *Runner) launchAndPull(call Call, l *launchPlan, launch func() error) error {
 	if err := launch(); err != nil {

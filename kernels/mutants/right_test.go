@@ -30,7 +30,7 @@ type expectation struct {
 	result bool
 }
 
-// Who waits for nobody, or is not signalled, takes an earlier signal for the one that is due, loses one, or waits for
+// Who waits for nobody, or is not signaled, takes an earlier signal for the one that is due, loses one, or waits for
 // ever.
 var signalling = []check.Kind{check.Deadlock, check.StaleFlag, check.LostSignal, check.Uninitialized}
 

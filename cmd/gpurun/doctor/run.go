@@ -43,7 +43,7 @@ func Run(ctx context.Context, a *program.Invocation, c settings.Config,
 	progress := session.NewProgress(a.Err)
 	defer progress.Clear()
 	report, err := run.Measure(ctx, a, nil, progress)
-	if report.ExitCode > exit.Signalled && report.ExitCode != exit.UnfitMachine {
+	if report.ExitCode > exit.Signaled && report.ExitCode != exit.UnfitMachine {
 		return d, err
 	}
 	d.AddPairs(report, run.Job.Sizes[0], run.Job.NoPeerAccess() != "")

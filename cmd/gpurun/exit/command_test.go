@@ -17,7 +17,7 @@ func TestOfCommand(t *testing.T) {
 func TestReservedCodes(t *testing.T) {
 	const lastSignal = 64
 	for _, code := range []int{UnfitMachine, NodeLost} {
-		if code <= Signalled+lastSignal || code >= 255 {
+		if code <= Signaled+lastSignal || code >= 255 {
 			t.Errorf("%d can be taken for another program's", code)
 		}
 	}

@@ -28,7 +28,7 @@ const (
 	Threshold   = 99  // all verified, and slower than allowed
 	NotRunnable = 126 // as of a shell: a command that is not executable, or a folder
 	NotFound    = 127 // as of a shell: a command that is not there
-	Signalled   = 128 // and the signal's number
+	Signaled    = 128 // and the signal's number
 
 	// Codes that no worker's own exit has, see OfCommand.
 	UnfitMachine = 220 // this machine: its health check failed, it has no GPU, or has lost one
@@ -105,7 +105,7 @@ func Code(err error) int {
 	case errors.As(err, &unfit):
 		return UnfitMachine
 	case errors.As(err, &signal):
-		return Signalled + int(signal.Signal)
+		return Signaled + int(signal.Signal)
 	case errors.As(err, &meeting):
 		return Rendezvous
 	case errors.As(err, &notFound) && notFound.Missing():

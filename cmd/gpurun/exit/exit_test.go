@@ -74,7 +74,7 @@ func TestWorse(t *testing.T) {
 		{Timeout, WrongData, WrongData},
 		{WrongData, Threshold, WrongData},
 		{WrongData, WorkerDied, WrongData},
-		{WrongData, Signalled + 2, Signalled + 2},
+		{WrongData, Signaled + 2, Signaled + 2},
 	} {
 		if got := Worse(c.a, c.b); got != c.want {
 			t.Errorf("of %d and %d: %d, want %d", c.a, c.b, got, c.want)

@@ -42,6 +42,7 @@ const (
 var (
 	packetTile  = fmt.Sprintf("16 * floor(%d / world / 16)", collective.PacketSlotBytes/2)
 	mailboxTile = fmt.Sprintf("16 * floor(%d / world / 16)", collective.MailboxSlotBytes)
+	spareTile   = mailboxTile + " - 16" // see PipelinedMailboxTile
 	bothTiles   = fmt.Sprintf("16 * floor(%d / (2 * world) / 16)", collective.MailboxSlotBytes)
 	slotTile    = fmt.Sprint(collective.SlotBytes)
 	bulkTile    = fmt.Sprint(collective.BulkStageBytes)
@@ -76,7 +77,7 @@ var recipes = map[string]map[string]recipe{
 	"reduce": {
 		"p2p": {shared: shareBesideRoot}, "ll": {shared: wholePart, tile: packetTile},
 		"oneshot_lamport": {shared: wholePart, tile: mailboxTile},
-		"twoshot_lamport": {shared: shareBesideRoot, tile: mailboxTile},
+		"twoshot_lamport": {shared: shareBesideRoot, tile: spareTile},
 	},
 	"gather":  {"p2p": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile}},
 	"scatter": {"p2p": {shared: wholePart}, "ll": {shared: wholePart, tile: packetTile}},

@@ -108,14 +108,14 @@ func (p *Run) nodePlan() (nodes.Plan, error) {
 // case.
 func meetingError(problem, err error) error {
 	var (
-		signalled signals.Received
-		differ    *nodes.Disagreement
-		unfit     *nodes.Unfit
+		signaled signals.Received
+		differ   *nodes.Disagreement
+		unfit    *nodes.Unfit
 	)
 	code := exit.Rendezvous
 	switch {
-	case errors.As(err, &signalled):
-		code = exit.Signalled + int(signalled.Signal)
+	case errors.As(err, &signaled):
+		code = exit.Signaled + int(signaled.Signal)
 	case errors.As(err, &differ):
 		code = exit.Usage
 	case errors.As(err, &unfit):

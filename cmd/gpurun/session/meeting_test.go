@@ -73,7 +73,7 @@ func TestMeetingError(t *testing.T) {
 		{problem, errors.New("nobody came"), exit.Environment, "no GPU\nnobody came"},
 		{problem, errors.Join(&nodes.Unfit{Reason: "node 1: no GPU"}), exit.Environment, "node 1: no GPU"},
 		{problem, &nodes.Disagreement{Reason: "sizes"}, exit.Usage, "sizes"},
-		{problem, signals.Received{Signal: syscall.SIGINT}, exit.Signalled + 2, "received SIGINT"},
+		{problem, signals.Received{Signal: syscall.SIGINT}, exit.Signaled + 2, "received SIGINT"},
 	} {
 		err := meetingError(tt.problem, tt.err)
 		if exit.Code(err) != tt.code || err.Error() != tt.text {

@@ -147,7 +147,7 @@ func (s *signals) some(a *exec.ObservedAccess) bool {
 	return false
 }
 
-// command notes that a command of a stream has written to a range: what was signalled there is over.
+// command notes that a command of a stream has written to a range: what was signaled there is over.
 func (s *signals) command(addr, bytes uint64) {
 	for chunk := addr >> 16; chunk <= (addr+bytes-1)>>16; chunk++ {
 		if !s.chunks[chunk] {

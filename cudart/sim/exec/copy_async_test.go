@@ -323,7 +323,7 @@ func TestBulkStoreIsSeenOnceWritten(t *testing.T) {
 	}
 	for _, wait := range []string{"", "cp.async.bulk.wait_group 1;", "cp.async.bulk.wait_group.read 0;"} {
 		if pass(wait) == 0 {
-			t.Errorf("with %q no seed finds that the copy is signalled too early", wait)
+			t.Errorf("with %q no seed finds that the copy is signaled too early", wait)
 		}
 	}
 }

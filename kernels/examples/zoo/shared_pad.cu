@@ -1,7 +1,7 @@
 // Found in PyTorch's symmetric memory, issue 192581 (2026): two groups of ranks use one signal pad, and a word's place in
 // it is the rank within the group. A signal sent in one group ends a wait in the other.
 //
-// Here all ranks are one group, and pairs of neighbours another: block 0 serves all, block 1 the pair.
+// Here all ranks are one group, and pairs of neighbors another: block 0 serves all, block 1 the pair.
 // Mended: each group has words of its own.
 #include "sum.cuh"
 

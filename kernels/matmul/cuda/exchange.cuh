@@ -36,7 +36,7 @@
 //                              rank's memory
 //
 // Failure: a rank has failed when one of its waits has expired. Only its host is informed: each peer times out by itself.
-// What the rank has stored to peers and signalled before depends only on waits that were met.
+// What the rank has stored to peers and signaled before depends only on waits that were met.
 //   - In the call in which a wait expires, no sums that depend on it are stored. Products that are left to make still go
 //     to peers that have begun, which need them for sums of their own.
 //   - Later calls return early: they do not multiply, store or signal. They only release the copies that wait on their

@@ -11,7 +11,7 @@
 //
 // A part is sent in one of two ways.
 //   Pushed: the kernel stores it to the owner's staging. The part is a chunk of its own, and the owner's kernel is
-//   signalled (MatmulParams::produced).
+//   signaled (MatmulParams::produced).
 //   Copied: the kernel stores it in this rank's outbox, from where the owner's copy engine pulls it, a chunk of parts at a
 //   time. Parts are counted here, and the thread that counts the last part of a chunk signals the owner's stream
 //   (produced). That stream copies the chunk and signals the owner's kernel (progress), which at the end signals the

@@ -88,14 +88,14 @@ func TestASignalEndsADump(t *testing.T) {
 	withDumps(&spec, time.Hour)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	write := spec.Dumps.Write
-	var signalled time.Time
+	var signaled time.Time
 	spec.Dumps.Write = func(ctx context.Context, r DumpRequest, workers []collect.Worker) {
-		signalled = time.Now()
+		signaled = time.Now()
 		cancel(signals.Received{Signal: syscall.SIGTERM})
 		write(ctx, r, workers)
 	}
 	outcome, err := Run(ctx, spec)
-	if took := time.Since(signalled); err != nil || outcome == nil || took > DumpTimeout/2 {
+	if took := time.Since(signaled); err != nil || outcome == nil || took > DumpTimeout/2 {
 		t.Errorf("%+v, %v; the end took %v", outcome, err, took)
 	}
 }

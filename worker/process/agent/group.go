@@ -87,9 +87,9 @@ func (g *group) watch(ctx context.Context) {
 			done = nil
 			g.interrupted(context.Cause(ctx))
 		case signal := <-g.spec.Signals:
-			g.signalled(signal)
+			g.signaled(signal)
 		case signal := <-g.spec.Lifeline.Again():
-			g.signalled(signal)
+			g.signaled(signal)
 		case <-g.spec.Lifeline.Gone():
 			g.end(syscall.SIGKILL, 0, guard.ErrGone)
 			g.kill()

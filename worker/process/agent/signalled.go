@@ -12,8 +12,8 @@ import (
 	"gpurun/worker/process/signals"
 )
 
-// signalled handles a signal to the agent.
-func (g *group) signalled(signal os.Signal) {
+// signaled handles a signal to the agent.
+func (g *group) signaled(signal os.Signal) {
 	number, ok := signal.(syscall.Signal)
 	switch {
 	case !ok:

@@ -101,8 +101,8 @@ func (d *departure) announceAtEnd(ctx context.Context) (cancel func()) {
 
 // endRequest describes the request that ended this node.
 func endRequest(cause error) string {
-	if signalled := new(signals.Received); errors.As(cause, signalled) {
-		return "it was asked to end by " + signals.Name(signalled.Signal)
+	if signaled := new(signals.Received); errors.As(cause, signaled) {
+		return "it was asked to end by " + signals.Name(signaled.Signal)
 	}
 	return "it was asked to end: " + cause.Error()
 }

@@ -223,12 +223,12 @@ func TestOtherNodesHearOfASignalBeforeAllItsWorkersHaveEnded(t *testing.T) {
 			ctxs := [2]context.Context{t.Context(), t.Context()}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			ctxs[asked] = ctx
-			var signalled time.Time
+			var signaled time.Time
 			go func() {
 				for _, err := os.Stat(deaf); err != nil; _, err = os.Stat(deaf) {
 					time.Sleep(10 * time.Millisecond)
 				}
-				signalled = time.Now()
+				signaled = time.Now()
 				cancel(signals.Received{Signal: 15})
 			}()
 			results, errs, _ := onTwoNodesUntil(t, ctxs, 0, text, func(job *Job) {
@@ -243,10 +243,10 @@ func TestOtherNodesHearOfASignalBeforeAllItsWorkersHaveEnded(t *testing.T) {
 			if errs[asked] != nil || results[asked].ExitCode() != 128+15 {
 				t.Fatalf("the node with the signal got %+v, %v", results[asked], errs[asked])
 			}
-			if after := results[other].Workers[0].Exited.Sub(signalled); after > promise {
+			if after := results[other].Workers[0].Exited.Sub(signaled); after > promise {
 				t.Errorf("the other node's worker ended %v after the signal", after)
 			}
-			if after := results[asked].Workers[0].Exited.Sub(signalled); after < grace {
+			if after := results[asked].Workers[0].Exited.Sub(signaled); after < grace {
 				t.Errorf("the deaf worker ended after %v, before the grace was over", after)
 			}
 		})

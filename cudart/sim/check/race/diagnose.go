@@ -7,7 +7,7 @@ type Diagnosis struct {
 	Edge Edge
 	// Released and Acquired say that the side of the edge is a release, or an acquire, already.
 	Released, Acquired bool
-	// Late says that the second access should have been the first: its block has signalled before it.
+	// Late says that the second access should have been the first: its block has signaled before it.
 	Late bool
 }
 

@@ -71,7 +71,7 @@ KERNEL softmax(const float* in, float* out, u32 n) {
   for (u32 i = lane_id(); i < n; i += 32) out[row * n + i] = __nvvm_div_approx_ftz_f(exp_approx(x[i] - most), sum);
 }
 
-// Layer normalisation of rows of bfloat16, a block each, by Welford's method.
+// Layer normalization of rows of bfloat16, a block each, by Welford's method.
 KERNEL layer_norm(const bfloat* in, const bfloat* scale, bfloat* out, u32 n) {
   __shared__ float means[128], squares[128];
   const bfloat* x = in + blockIdx.x * n;

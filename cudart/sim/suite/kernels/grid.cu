@@ -43,7 +43,7 @@ KERNEL convolve(const float* in, float* out, u32 n, u32 step, u32 pitch) {
   out[y * pitch + x * step] = sum;
 }
 
-// The mean of a volume's voxels and their 26 neighbours, as bytes; neighbours outside are those at the border.
+// The mean of a volume's voxels and their 26 neighbors, as bytes; neighbors outside are those at the border.
 KERNEL volume_filter(const u8* in, u8* out, uint3 size) {
   int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
   int z = blockIdx.z * blockDim.z + threadIdx.z;

@@ -70,7 +70,7 @@ KERNEL spmv(const u32* rows, const u32* columns, const double* values, const dou
   if (lane_id() == 0) y[row] = sum;
 }
 
-// One level of a breadth-first search: neighbours of the frontier that have no distance yet.
+// One level of a breadth-first search: neighbors of the frontier that have no distance yet.
 KERNEL bfs(const u32* rows, const u32* edges, u32* distance, const u32* frontier, u32 count, u32* next, u32* next_count,
            u32 level) {
   u32 i = global_thread();
