@@ -48,7 +48,7 @@ func (g *group) silenceAt(now, at time.Time) time.Time {
 	return earlier(at, silent)
 }
 
-// heartbeat is when a worker last touched its file; zero: never.
+// heartbeat is when a worker was last seen to have touched its file; zero: never.
 func (g *group) heartbeat(w *worker, now time.Time) time.Time {
 	if g.spec.Dumps.Heartbeat == nil {
 		return time.Time{}
@@ -60,26 +60,20 @@ func (g *group) heartbeat(w *worker, now time.Time) time.Time {
 	return w.heartbeat.look(info.ModTime(), now)
 }
 
-// heartbeat is what is known of the file that a worker touches. A change of its modification time is the sign of life.
-// The time itself may be of another clock, that of a file server, or any that the worker has set.
+// heartbeat is what is known of the file that a worker touches. A change of its modification time is the sign of life,
+// from the moment that the agent sees it: the time itself may be of another clock, or the clock may have been set.
 type heartbeat struct {
-	modified time.Time // the file's modification time, at the last look
-	looked   time.Time // when that was
-	at       time.Time // when the worker last touched the file
+	modified time.Time // the file's modification time
+	seen     time.Time // when it was first seen
 }
 
-// look takes note of the file's modification time, and returns when the worker last touched the file. That was between
-// the last look and now. A modification time outside of this span is of another clock: then the heartbeat counts from
-// now.
+// look takes note of the file's modification time, and returns when the last change was seen. The agent looks every
+// longestWait at least.
 func (h *heartbeat) look(modified, now time.Time) time.Time {
 	if !modified.Equal(h.modified) {
-		h.modified, h.at = modified, modified
-		if modified.Before(h.looked) || modified.After(now) {
-			h.at = now
-		}
+		h.modified, h.seen = modified, now
 	}
-	h.looked = now
-	return h.at
+	return h.seen
 }
 
 // checkSilence begins the end of a job that hangs. An agent that was itself stopped, together with its workers, counts

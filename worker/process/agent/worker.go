@@ -67,7 +67,6 @@ func withoutReports(env []string) []string {
 func (w *worker) start(ctx context.Context, spec *Spec, to consoles, thread *spawn.Thread) error {
 	err := w.streams.open(spec, w.LocalRank, to, w.cmd)
 	w.startedAt = time.Now()
-	w.heartbeat.looked = w.startedAt
 	if err == nil {
 		err = argv.StartError(w.cmd.Path, thread.Start(ctx, w.cmd, spec.cpus(w.LocalRank)))
 	}
