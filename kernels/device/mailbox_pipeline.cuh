@@ -13,8 +13,7 @@
 // any content to every peer, after its whole block has emptied that tile, and waits for the peers' closing vectors. They
 // travel beside the last tile.
 //
-// Memory order: as in mailbox.cuh. A fence stands between what a thread empties and what it sends then. Before the fence, the
-// thread has received what depends on its earlier stores; so the fence does not wait for them.
+// Memory order: as in mailbox.cuh. A fence stands between what a thread empties and what it sends then.
 #pragma once
 
 #include "mailbox.cuh"

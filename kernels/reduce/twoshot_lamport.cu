@@ -8,21 +8,21 @@
 //   2. a reducer waits for each vector of its share from every peer, reduces in rank order, and stores the result to its
 //      mailbox on the root; a reducer without a vector in the tile waits for the one of any content from every peer
 //   3. the root waits for the results and stores them to its output
-// Step 1 of a tile overlaps with steps 2 and 3 of the tile before: a block does not wait between them. Otherwise the link of the
-// root would carry its input in step 1 and the results in step 3, but never both at once.
+// A block does not wait between the tiles. So step 1 of a tile overlaps with steps 2 and 3 of the tile before, and the link of
+// the root carries its input and the results at once.
 //
 // Every tile synchronizes all ranks, as the slots need it: every reducer receives from all ranks, and the last reducer has
 // vectors in each tile, so that the root receives a result that depends on the inputs of all.
 //
 // Buffers: input and output are local, may be the same, and need no symmetric address: the root has stored its input to
-// mailboxes before results can arrive. Only the root's output is written. The mailboxes are symmetric: see mailbox_pipeline.cuh.
-// A rank's mailbox on a reducer holds inputs, and its mailbox on the root holds results.
+// mailboxes before results can arrive. Only the root's output is written. The mailboxes are symmetric: see
+// mailbox_pipeline.cuh. A rank's mailbox on a reducer holds inputs, and its mailbox on the root holds results.
 //
 // Memory order: none beyond that of a 32-bit word, which arrives whole.
 //
 // The caller gives the same bytes, tile_bytes, root and grid on all ranks, a grid of at most kMaxBlocks blocks that are all
-// resident, and blocks of a multiple of 32 threads; world tiles, with a vector more each, fit into kMailboxSlotBytes. Any count and alignment. Floats
-// of up to 32 bits. sm_90 and up, up to kMaxRanks ranks.
+// resident, and blocks of a multiple of 32 threads; world tiles, with a vector more each, fit into kMailboxSlotBytes. Any
+// count and alignment. Floats of up to 32 bits. sm_90 and up, up to kMaxRanks ranks.
 
 #include "../device/entries.cuh"
 #include "../device/mailbox_pipeline.cuh"
