@@ -8,6 +8,7 @@ import (
 
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/dump"
+	"gpurun/worker/process/nodes"
 	"gpurun/worker/process/report"
 )
 
@@ -74,5 +75,15 @@ func TestAnswersOfRanks(t *testing.T) {
 	d.note(1, report.Message{Kind: report.KindFailure, Failure: &report.Failure{}})
 	if got := failing(1, nil); got[1].Step != agent.HasFailed {
 		t.Errorf("of a rank that fails meanwhile: %v", got)
+	}
+}
+
+// A node that waits for this one's answer to its order would have to wait until this one has the answers to an order of
+// its own, which it waits for in turn.
+func TestAnOrderThatWaitsForThisNodeServesAsItsOwn(t *testing.T) {
+	n := &nodeDumps{heard: 3, done: 2} // without a store: a new order would fail
+	got, err := n.order(t.Context(), nodes.Order{Reason: "gpurun dump has asked for it"})
+	if err != nil || got.Number != 3 {
+		t.Errorf("order %d, %v; want 3", got.Number, err)
 	}
 }
