@@ -6,9 +6,6 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// oneShotBytes is the scratch of OneShot, which no other algorithm writes: see device/scratch_slots.cuh.
-const oneShotBytes = 2 * collective.SlotBytes * collective.MaxBlocks
-
 // OneShot stages the input in scratch and loads the inputs of all ranks: oneshot.cu.
 func OneShot() *collective.Algorithm {
 	const algorithm = "oneshot"
@@ -22,7 +19,7 @@ func OneShot() *collective.Algorithm {
 		),
 		MaxRanks:     collective.MaxRanks,
 		Blocks:       64, // enough to saturate the links at the sizes where one-shot is the fastest
-		ScratchBytes: func(int, int64) int64 { return oneShotBytes },
+		ScratchBytes: func(int, int64) int64 { return collective.OneShotBytes },
 	}
 	a.Enqueue = collective.TiledLaunch(a, collective.WholePart, func(int) int64 { return collective.SlotBytes })
 	return a

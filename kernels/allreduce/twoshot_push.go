@@ -14,7 +14,7 @@ func TwoShotPush() *collective.Algorithm {
 		Needs:      collective.Needs{Peers: true},
 		Blocks:     128,
 		ScratchBytes: func(world int, bytes int64) int64 {
-			return oneShotBytes + int64(world-1)*slotBytes(world, bytes)
+			return collective.OneShotBytes + int64(world-1)*slotBytes(world, bytes)
 		},
 	}
 	a.Enqueue = collective.OneLaunch(a, collective.ShareOfPart)

@@ -29,6 +29,7 @@ func BulkCopy(of, name, summary string, blocks int, shared func(world int, call 
 		MaxRanks:   MaxRanks,
 		Needs:      Needs{Peers: true},
 		Blocks:     blocks,
+		Threads:    256, // one of them, or one of each warp, issues the copies
 	}
 	a.Enqueue = BulkLaunch(a, shared)
 	return a

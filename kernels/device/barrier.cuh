@@ -152,8 +152,12 @@ class Epochs {
   FORCE_INLINE __device__ uint32_t advance() { return epoch_ = next(); }
 
   // Counts several epochs at once, whose flags the block stores and polls by itself. Zero may be one of them: no packet
-  // carries it.
-  FORCE_INLINE __device__ void skip(uint32_t count) { epoch_ += count; }
+  // carries it. Returns the epoch before them.
+  FORCE_INLINE __device__ uint32_t skip(uint32_t count) {
+    const uint32_t before = epoch_;
+    epoch_ += count;
+    return before;
+  }
 
   // Whether a wait of this rank had expired before this launch.
   FORCE_INLINE __device__ bool failed() const { return claimed_ != 0; }
