@@ -69,3 +69,20 @@ func MulticastCopy(of string) *Algorithm {
 	a.Enqueue = OneLaunch(a, WholePart)
 	return a
 }
+
+// MailboxCopy describes the algorithm lamport of a collective that does not reduce: one kernel, in the collective's
+// lamport.cu, that pushes elements of any bits to the peers' mailboxes.
+func MailboxCopy(of, summary string) *Algorithm {
+	const name = "lamport"
+	a := &Algorithm{
+		Collective: of,
+		Name:       name,
+		Summary:    summary,
+		Kernels:    CopiesByWorld(of, name, SM90),
+		MaxRanks:   MaxRanks,
+		Needs:      Needs{Mailboxes: true},
+		Blocks:     128,
+	}
+	a.Enqueue = TiledLaunch(a, WholePart, KeyedMailboxTile)
+	return a
+}

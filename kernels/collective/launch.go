@@ -246,6 +246,12 @@ func MailboxTile(boxes int) int64 { return MailboxSlotBytes / int64(boxes) / vec
 // PipelinedMailboxTile is this number if each mailbox has a spare vector: mailbox_pipeline.cuh.
 func PipelinedMailboxTile(boxes int) int64 { return MailboxTile(boxes) - vecBytes }
 
+// KeyedMailboxTile is this number if each row of 32 vectors has a key, a vector more: keyed_mailbox.cuh.
+func KeyedMailboxTile(boxes int) int64 {
+	const row = warp * vecBytes
+	return MailboxTile(boxes) / (row + vecBytes) * row
+}
+
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
 func roundUp(a, b int64) int64 { return ceilDiv(a, b) * b }

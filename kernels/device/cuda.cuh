@@ -63,6 +63,13 @@ FORCE_INLINE __device__ float shuffle_xor(float x, uint32_t distance) {
   return y;
 }
 
+// The value of x in the warp's first lane. All lanes call it.
+FORCE_INLINE __device__ uint32_t from_first_lane(uint32_t x) {
+  uint32_t y;
+  asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, -1;" : "=r"(y) : "r"(x));
+  return y;
+}
+
 // The square root, rounded to nearest.
 FORCE_INLINE __device__ float square_root(float x) {
   float y;

@@ -82,37 +82,53 @@ class Mailboxes {
 
   FORCE_INLINE __device__ bool failed() const { return failed_; }
 
- private:
-  // Polls until the expected vectors of ranks [first, first + kRanks) have arrived, and empties their mailboxes. All loads
-  // are issued before the first is checked, and only what is missing is polled again.
+ protected:
+  // Polls until the expected vectors of ranks [first, first + kRanks) have arrived, and empties their mailboxes.
   template <int kRanks, typename Expected>
   FORCE_INLINE __device__ VectorPerRank<kRanks> poll(uint32_t first_mailbox, uint32_t first, int64_t index, Expected expected) {
-    const auto at = [&](uint32_t k) { return p_.peers[p_.rank] + offset(first_mailbox + first + k, index); };
-    VectorPerRank<kRanks> seen = {};
+    const auto rank = [&](uint32_t k) { return first + k; };
+    return poll_each<kRanks>(
+        rank, [&](uint32_t k) { return offset(first_mailbox + rank(k), index); },
+        [&](uint32_t k) { return expected(rank(k)); });
+  }
+
+  // Polls until those vectors k have arrived for which expected(k) is true, from rank(k) at offset(k), and empties them. All
+  // loads are issued before the first is checked, and only what is missing is polled again.
+  template <int kVecs, typename Rank, typename Offset, typename Expected>
+  FORCE_INLINE __device__ VectorPerRank<kVecs> poll_each(Rank rank, Offset offset, Expected expected) {
+    const auto at = [&](uint32_t k) { return p_.peers[p_.rank] + offset(k); };
+    VectorPerRank<kVecs> seen = {};
 #pragma unroll
-    for (uint32_t k = 0; k < kRanks; k++)
-      if (expected(first + k)) seen.of[k] = ld_mailbox(at(k));
+    for (uint32_t k = 0; k < kVecs; k++)
+      if (expected(k)) seen.of[k] = ld_mailbox(at(k));
     for (Deadline deadline;;) {
       uint32_t missing = kMaxRanks;
 #pragma unroll
-      for (uint32_t k = 0; k < kRanks; k++)
-        if (expected(first + k) && !is_full(seen.of[k])) missing = first + k;
+      for (uint32_t k = 0; k < kVecs; k++)
+        if (expected(k) && !is_full(seen.of[k])) missing = rank(k);
       if (missing == kMaxRanks || failed_) break;
       if (deadline.has_passed(p_, timeouts_)) {
         record_fault(p_, kPackets, missing, epoch_, 0);
         failed_ = true;
       }
 #pragma unroll
-      for (uint32_t k = 0; k < kRanks; k++)
-        if (expected(first + k) && !is_full(seen.of[k])) seen.of[k] = ld_mailbox(at(k));
+      for (uint32_t k = 0; k < kVecs; k++)
+        if (expected(k) && !is_full(seen.of[k])) seen.of[k] = ld_mailbox(at(k));
     }
 #pragma unroll
-    for (uint32_t k = 0; k < kRanks; k++) {
-      if (expected(first + k)) st_mailbox(at(k), Vec{});
+    for (uint32_t k = 0; k < kVecs; k++) {
+      if (expected(k)) st_mailbox(at(k), Vec{});
       seen.of[k] = ~seen.of[k];
     }
     return seen;
   }
+
+  // The offset of vector `index` in a mailbox, from the base of symmetric memory.
+  FORCE_INLINE __device__ int64_t offset(uint32_t mailbox, int64_t index) const {
+    return slot_ + mailbox * bytes_ + index * kVecBytes;
+  }
+
+ private:
 
   static FORCE_INLINE __device__ bool is_full(Vec v) { return v.x != 0 && v.y != 0 && v.z != 0 && v.w != 0; }
 
@@ -130,11 +146,6 @@ class Mailboxes {
     return v;
   }
 
-  // The offset of vector `index` in a mailbox, from the base of symmetric memory.
-  FORCE_INLINE __device__ int64_t offset(uint32_t mailbox, int64_t index) const {
-    return slot_ + mailbox * bytes_ + index * kVecBytes;
-  }
-
   const Params& p_;
   uint32_t epoch_;
   int64_t slot_, bytes_;
@@ -149,8 +160,9 @@ constexpr int kMostMailboxVecs = kMailboxSlotBytes / kVecBytes / kMailboxes / (N
                                  : kMaxRowVecs;
 
 // Exchanges parts of `vecs` vectors among all ranks, tile by tile: send(mailboxes, begin, end) and then
-// receive(mailboxes, begin, end) handle vectors [begin, end) of the parts, which are the tile's.
-template <int N, typename Send, typename Receive>
+// receive(mailboxes, begin, end) handle vectors [begin, end) of the parts, which are the tile's. Slots is Mailboxes, or a class
+// derived from it.
+template <int N, template <int> typename Slots = Mailboxes, typename Send, typename Receive>
 FORCE_INLINE __device__ void exchange_mailboxes(const Params& p, Epochs& epochs, int64_t vecs, Send send, Receive receive) {
   bool ok = !epochs.failed();
   const int64_t tile = whole_vecs_in(p.tile_bytes), first = block_id() * tile;
@@ -160,7 +172,7 @@ FORCE_INLINE __device__ void exchange_mailboxes(const Params& p, Epochs& epochs,
       if (!block_all(ok)) return; // the whole block has emptied the tile before
       release_to_system();
     }
-    Mailboxes<N> mailboxes(p, epochs.advance());
+    Slots<N> mailboxes(p, epochs.advance());
     if (ok) send(mailboxes, begin, end);
     if (begin == first && !block_all(ok)) return; // all threads have read the epoch
     epochs.save(); // while vectors arrive
