@@ -1,6 +1,7 @@
 // Package allgather holds the algorithms of allgather: every rank gets all ranks' inputs, one after the other.
 //
 //   - ll: every rank stores its part to all peers as packets, without a barrier. For small sizes.
+//   - lamport: the same in words that are their own flags, which are half the bytes. For medium sizes.
 //   - push: every rank stores its part to all peers, between two barriers. pull: every rank loads the peers' parts.
 //   - bulk: like push, by bulk copies of a few blocks. copy_engine: by memory copies.
 //   - multimem: every rank stores its part once, and the switch delivers it to all (NVLS).
@@ -27,7 +28,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 		Summary: "every rank gets the inputs of all ranks, one after the other",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), Pull(), Push(), LL(), Bulk(), CopyEngine(), Multimem(),
+			naive.Algorithm(name, shape), Pull(), Push(), LL(), Lamport(), Bulk(), CopyEngine(), Multimem(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: collective.BesideOwnPart,

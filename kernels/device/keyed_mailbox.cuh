@@ -45,6 +45,22 @@ class KeyedMailboxes : public Mailboxes<N> {
     });
   }
 
+  // Waits for a row from every peer r, in mailbox r. Calls each(rank, vector) for all ranks in order; `own` stands for this
+  // rank's vector.
+  template <typename Each>
+  FORCE_INLINE __device__ void receive_rows(int64_t index, bool has, Vec own, Each each) {
+    const Params& p = this->params();
+    if constexpr (N == 0) {
+      each_rank<0, 0>(p, [&](uint32_t r) { each(r, r == p.rank ? own : receive_row(r, index, has)); });
+    } else {
+      const auto from = [&](uint32_t k) { return k % N; };
+      const auto at = [&](uint32_t k) { return this->offset(from(k), k < N ? index : key_at(index)); };
+      const auto expected = [&](uint32_t k) { return from(k) != p.rank && (k < N ? has : is_first()); };
+      const VectorPerRank<2 * N> got = this->template poll_each<2 * N>(from, at, expected);
+      each_rank<N, 0>(p, [&](uint32_t r) { each(r, r == p.rank ? own : got.of[r] ^ from_first_lane(got.of[N + r].x)); });
+    }
+  }
+
   // Waits for a row from a rank, in the mailbox of its number.
   FORCE_INLINE __device__ Vec receive_row(uint32_t rank, int64_t index, bool has) {
     const auto from = [&](uint32_t) { return rank; };

@@ -83,6 +83,8 @@ class Mailboxes {
   FORCE_INLINE __device__ bool failed() const { return failed_; }
 
  protected:
+  FORCE_INLINE __device__ const Params& params() const { return p_; }
+
   // Polls until the expected vectors of ranks [first, first + kRanks) have arrived, and empties their mailboxes.
   template <int kRanks, typename Expected>
   FORCE_INLINE __device__ VectorPerRank<kRanks> poll(uint32_t first_mailbox, uint32_t first, int64_t index, Expected expected) {
