@@ -72,10 +72,10 @@ var everything = map[string][]string{
 		"naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot", "twoshot_lamport", "twoshot_push", "copy_engine",
 		"multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem",
 	},
-	"allgather":     {"naive", "pull", "push", "ll", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
+	"allgather":     {"naive", "pull", "push", "ll", "lamport", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
-	"broadcast":     {"naive", "p2p", "ll", "bulk", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
-	"reduce":        {"naive", "p2p", "ll", "oneshot_lamport", "twoshot_lamport", "copy_engine", "nccl"},
+	"broadcast":     {"naive", "p2p", "ll", "lamport", "bulk", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
+	"reduce":        {"naive", "p2p", "ll", "oneshot_lamport", "twoshot_lamport", "twoshot_bulk", "copy_engine", "nccl"},
 	"gather":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"scatter":       {"naive", "p2p", "ll", "copy_engine", "nccl"},
 	"alltoall":      {"naive", "push", "ll", "copy_engine", "nccl", "nvshmem"},
@@ -151,7 +151,7 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 		return []collective.Op{collective.None}
 	case a.Needs.Multicast:
 		return multimemHas[d.Name]
-	case a.Needs.Mailboxes && !slices.Contains([]string{"half", "bfloat16", "float"}, d.Name):
+	case (a.Needs.Mailboxes || a.Name == "twoshot_bulk") && !slices.Contains([]string{"half", "bfloat16", "float"}, d.Name):
 		return nil
 	case a.Name == "nvshmem" && d.SignificandBits > 0 && d.Size == 1:
 		return nil
@@ -166,7 +166,7 @@ func oldest(a *collective.Algorithm, d collective.DType, op collective.Op) int {
 	switch {
 	case a.Needs.Multicast && d.SignificandBits > 0 && d.Size == 1 && op != collective.None:
 		return 100
-	case a.Needs.Multicast, a.Needs.Mailboxes, a.Name == "bulk", a.Name == "relay":
+	case a.Needs.Multicast, a.Needs.Mailboxes, a.Name == "bulk", a.Name == "relay", a.Name == "twoshot_bulk":
 		return 90
 	}
 	return 80

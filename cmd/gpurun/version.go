@@ -46,11 +46,15 @@ func newVersionCommand(a *program.Invocation) *cobra.Command {
 }
 
 func readVersions() (versions, error) {
-	manifest, err := ptx.ReadManifest()
+	compiler, err := ptx.Compiler()
+	if err != nil {
+		return versions{}, err
+	}
+	modules, err := ptx.Modules()
 	b := program.ReadBuild()
 	return versions{
 		Version: b.Version, Commit: b.Commit, Date: b.Date, Modified: b.Modified, Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: len(manifest.Modules), Compiler: manifest.Compiler,
+		Platform: runtime.GOOS + "/" + runtime.GOARCH, Modules: modules, Compiler: compiler,
 	}, err
 }
 

@@ -29,13 +29,14 @@ FORCE_INLINE __device__ void lamport(const Params& p) {
       mailboxes.send_row(p.rank, i - begin, has, load(i, has), [&](auto f) { each_peer<N>(p, f); });
     });
   };
-  exchange_mailboxes<N, KeyedMailboxes>(p, epochs, vecs_in(p.bytes), send, [&](KeyedMailboxes<N>& mailboxes, int64_t begin, int64_t end) {
+  const auto receive = [&](KeyedMailboxes<N>& mailboxes, int64_t begin, int64_t end) {
     each_row(begin, end, [&](int64_t i, bool has) {
       mailboxes.receive_rows(i - begin, has, load(i, has), [&](uint32_t r, Vec v) {
         if (has) store_bytes(Buffer(base + p.recv_offset + r * p.bytes, p.bytes), i, v);
       });
     });
-  });
+  };
+  exchange_mailboxes<N, KeyedMailboxes>(p, epochs, vecs_in(p.bytes), send, receive);
 }
 
 ENTRY(allgather_lamport, lamport<0>)

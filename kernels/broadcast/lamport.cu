@@ -39,14 +39,15 @@ FORCE_INLINE __device__ void lamport(const Params& p) {
     else if (is_witness)
       to_peers([&](uint32_t peer) { mailboxes.send(peer, p.rank, 0, Vec{}); });
   };
-  exchange_mailboxes<N, KeyedMailboxes>(p, epochs, vecs_in(p.bytes), send, [&](KeyedMailboxes<N>& mailboxes, int64_t begin, int64_t end) {
+  const auto receive = [&](KeyedMailboxes<N>& mailboxes, int64_t begin, int64_t end) {
     each_row(begin, end, [&](int64_t i, bool has) {
       const Vec v = is_root ? has ? input.load(i) : Vec{} : mailboxes.receive_row(p.root, i - begin, has);
       if (has) store_bytes(output, i, v);
     });
     const auto expected = [&](uint32_t r) { return r != p.rank && r != p.root; };
     if (is_witness) mailboxes.receive_some(0, 0, expected, [](uint32_t, Vec) {});
-  });
+  };
+  exchange_mailboxes<N, KeyedMailboxes>(p, epochs, vecs_in(p.bytes), send, receive);
 }
 
 ENTRY(broadcast_lamport, lamport<0>)

@@ -4,8 +4,8 @@
 //
 // Algorithm:
 //   1. barrier with the same block of all ranks
-//   2. the blocks take the chunks of the data in turn, and the warps of a block take its chunks in turn (device/chunks.cuh). All
-//      chunks of a block have the same owner; the ranks beside the root own the blocks in turn.
+//   2. the blocks take the chunks of the data in turn, and the warps of a block take its chunks in turn
+//      (device/chunks.cuh). All chunks of a block have the same owner; the ranks beside the root own the blocks in turn.
 //      a. the root copies the chunk from its input to the owner's output, and waits until it has been written; out of
 //         place, the root also copies it to its own output
 //      b. the root notifies the owner, after the warps of all earlier chunks of the block have done so
@@ -20,8 +20,8 @@
 // Buffers: input and output lie in symmetric memory at the same offsets on all ranks, and may be the same. Only the root's
 // input is read.
 //
-// Memory order: barrier 1 allows the outputs to be overwritten. device/chunks.cuh says how a chunk is published to its owner, the
-// only rank that reads it. All stores of a warp have been written before it arrives at barrier 3, which publishes them.
+// Memory order: barrier 1 allows the outputs to be overwritten. device/chunks.cuh says how a chunk is published to its owner,
+// the only rank that reads it. All stores of a warp have been written before it arrives at barrier 3, which publishes them.
 //
 // Time-outs: a rank whose wait for a chunk has expired does not arrive at barrier 3. There the others wait twice as long for
 // every rank but the root, since such a rank may be waiting for the root. So all ranks report the root as missing.

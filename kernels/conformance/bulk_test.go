@@ -16,7 +16,7 @@ import (
 
 // usesBulkCopies reports whether the kernel of an algorithm makes bulk copies.
 func usesBulkCopies(a *collective.Algorithm) bool {
-	return slices.Contains([]string{"bulk", "relay"}, a.Name)
+	return slices.Contains([]string{"bulk", "relay", "twoshot_bulk"}, a.Name)
 }
 
 // Stages are used several times, and last chunks are short. In disorder, copies end at random times, and stores become

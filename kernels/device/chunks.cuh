@@ -1,8 +1,8 @@
 // Chunks that the warps of a block send to other ranks by bulk copies, and notify them of: relay.cu of broadcast, and
 // twoshot_bulk.cu of reduce.
 //
-// The first kBulkStages warps of a block take its chunks in turn. A warp does all steps for its chunk, so that no warp waits
-// for another one's copies: kBulkStages chunks are in flight. What is not whole aligned vectors is copied by ordinary loads
+// Some of a block's warps, kBulkStages at most, take its chunks in turn. A warp does all steps for its chunk, so that no warp
+// waits for another one's copies: as many chunks are in flight. What is not whole aligned vectors is copied by ordinary loads
 // and stores of the warp.
 //
 // Notifications: a rank notifies another one in the order of the chunks, by adding 1 to the flag of barriers. Each chunk thus
@@ -14,7 +14,7 @@
 // therefore also has the chunks that earlier ones released. A fence of the asynchronous proxy stands between the acquire of a
 // chunk and its load by a bulk copy.
 //
-// The launch gives blocks of a multiple of 32 threads, at least kBulkStages warps, and kBulkSharedBytes of shared memory.
+// The launch gives blocks of a multiple of 32 threads and kBulkSharedBytes of shared memory.
 // sm_90 and up.
 #pragma once
 

@@ -1,20 +1,18 @@
 // Package ptx holds the compiled kernels: generated, committed as text for readers, and embedded in the binary as
-// package pack packs them. MANIFEST.json says from which sources and by which compiler.
+// package pack packs them. MANIFEST.json says from which sources and by which compiler; it is for the build alone.
 package ptx
 
 import (
 	"embed"
-	"encoding/json"
 	"fmt"
+	"io/fs"
+	"strings"
 
 	"gpurun/kernels/ptx/pack"
 )
 
 //go:embed packed
 var files embed.FS
-
-//go:embed MANIFEST.json
-var manifest []byte
 
 // Source returns the PTX of a module. It unpacks the text in each call.
 func Source(module string) ([]byte, error) {
@@ -47,11 +45,21 @@ type Built struct {
 	Hash string `json:"sha256"`
 }
 
-// ReadManifest returns the manifest of the embedded PTX.
-func ReadManifest() (Manifest, error) {
-	var m Manifest
-	if err := json.Unmarshal(manifest, &m); err != nil {
-		return m, fmt.Errorf("reading the manifest of the PTX: %w", err)
+// CompilerFile names the file beside the packed modules that holds the name of their compiler. The manifest itself is not
+// in the binary: it would be 90 KB of hashes.
+const CompilerFile = "COMPILER"
+
+// Compiler names the compiler of the embedded PTX, with its version.
+func Compiler() (string, error) {
+	text, err := files.ReadFile("packed/" + CompilerFile)
+	if err != nil {
+		return "", fmt.Errorf("no compiler of the kernels in this binary: rebuild it with go generate ./kernels: %w", err)
 	}
-	return m, nil
+	return strings.TrimSpace(string(text)), nil
+}
+
+// Modules is the number of embedded modules.
+func Modules() (int, error) {
+	all, err := fs.Glob(files, "packed/"+pack.FileOf("*"))
+	return len(all), err
 }

@@ -5,7 +5,7 @@ import "gpurun/kernels/collective"
 // TwoShotBulk sends each chunk of the inputs to one rank, which reduces it and stores the result to the root:
 // twoshot_bulk.cu.
 func TwoShotBulk() *collective.Algorithm {
-	const algorithm, threads = "twoshot_bulk", 448 // 6 warps send, and 8 reduce
+	const algorithm, threads = "twoshot_bulk", 320 // 2 warps send, and 8 reduce
 	a := &collective.Algorithm{
 		Collective: name,
 		Name:       algorithm,

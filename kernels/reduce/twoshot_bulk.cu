@@ -4,8 +4,8 @@
 //
 // Algorithm: the blocks take the chunks of the data in turn. All ranks but the root own chunks, in turn; with two ranks, the
 // root owns all.
-//   1. the first kBulkStages warps of a block take its chunks in turn (device/chunks.cuh). Such a warp copies the chunk from
-//      the input to this rank's slot in the owner's scratch, and notifies the owner
+//   1. the first kSenders warps of a block take its chunks in turn (device/chunks.cuh). Such a warp copies the chunk from the
+//      input to this rank's slot in the owner's scratch, and notifies the owner
 //   2. the other warps share each chunk that this rank owns. They wait for the notifications of all other ranks, reduce the
 //      chunk of the own input and of the scratch in rank order, and store the result to the root's output
 //   3. when all of its chunks are sent, a block notifies all ranks, and waits for the same from them
@@ -18,8 +18,8 @@
 // before, since packets and mailboxes count epochs without flags. The n-th chunk of an owner is there when a flag is n epochs
 // on. Step 3 and the barrier have an epoch each after those of all chunks.
 //
-// Buffers: input and output are symmetric, and may be the same. Only the root's output is written. The scratch of an owner has
-// a slot for each other rank, with room for all chunks of the owner.
+// Buffers: input and output are in symmetric memory, and may be the same. Only the root's output is written. The scratch of an
+// owner has a slot for each other rank, with room for all chunks of the owner.
 //
 // Memory order: device/chunks.cuh says how a chunk is published. The barrier publishes the results, and says that the scratch
 // has been read.
@@ -28,13 +28,17 @@
 // barrier, where the others wait twice as long.
 //
 // The caller gives the same bytes, tile_bytes of at most kBulkStageBytes, root and grid on all ranks, a grid of at most
-// kMaxBlocks blocks that are all resident, blocks of a multiple of 32 threads, more than kBulkStages warps, and
+// kMaxBlocks blocks that are all resident, blocks of a multiple of 32 threads, more than kSenders warps, and
 // kBulkSharedBytes of shared memory. Any count and alignment. Floats of up to 32 bits. sm_90 and up, up to kMaxRanks ranks.
 
 #include "../device/chunks.cuh"
 #include "../device/entries.cuh"
 #include "../device/reduce.cuh"
 #include "../device/scratch_slots.cuh"
+
+// More would fill the links with input before the first result is sent (kernels/NOTES.md).
+constexpr uint32_t kSenders = 2;
+static_assert(kSenders <= kBulkStages, "each has a stage of shared memory");
 
 // The chunks of this block, and who owns them.
 template <int N>
@@ -65,15 +69,16 @@ class OwnedChunks : public Chunks {
   uint32_t world_, owners_, most_; // the most chunks that one rank owns
 };
 
-// Step 1, by a warp: sends chunks `first`, first + kBulkStages, ... of the block.
+// Step 1, by a warp: sends chunks `first`, first + kSenders, ... of the block.
 template <int N>
-FORCE_INLINE __device__ void send_chunks(const Params& p, const OwnedChunks<N>& chunks, const NotifyOrder& order, int64_t first) {
+FORCE_INLINE __device__ void send_chunks(const Params& p, const OwnedChunks<N>& chunks, const NotifyOrder& order,
+                                         int64_t first) {
   const bool leads = lane_id() == 0;
   Stage stage((uint32_t)first);
   if (leads) stage.init();
   const int64_t count = chunks.count();
 #pragma nounroll
-  for (int64_t k = first; k < count; k += kBulkStages) {
+  for (int64_t k = first; k < count; k += kSenders) {
     const uint32_t owner = chunks.owner(k);
     if (owner != p.rank) {
       const Buffer from(p.peers[p.rank] + p.send_offset + chunks.begin(k), chunks.size(k));
@@ -90,7 +95,8 @@ FORCE_INLINE __device__ void send_chunks(const Params& p, const OwnedChunks<N>& 
 
 // Reduces vectors `first`, first + step, ... of a chunk.
 template <typename T, typename Op, int N>
-FORCE_INLINE __device__ void reduce_chunk(const Params& p, const OwnedChunks<N>& chunks, int64_t k, int64_t first, int64_t step) {
+FORCE_INLINE __device__ void reduce_chunk(const Params& p, const OwnedChunks<N>& chunks, int64_t k, int64_t first,
+                                          int64_t step) {
   constexpr int kInFlight = N == 2 ? 4 : N == 4 ? 2 : 1; // vectors of a thread from every rank
   const int64_t begin = chunks.begin(k), bytes = chunks.size(k), end = vecs_in(bytes);
   const Buffer own(p.peers[p.rank] + p.send_offset + begin, bytes), result(p.peers[p.root] + p.recv_offset + begin, bytes);
@@ -115,7 +121,7 @@ FORCE_INLINE __device__ void reduce_chunk(const Params& p, const OwnedChunks<N>&
 // Step 2, by a warp. `epoch` is the one before that of the first chunk. False if the wait for a chunk has expired.
 template <typename T, typename Op, int N>
 FORCE_INLINE __device__ bool reduce_chunks(const Params& p, const OwnedChunks<N>& chunks, uint32_t epoch) {
-  const int64_t count = chunks.count(), senders = kBulkStages * kWarp;
+  const int64_t count = chunks.count(), senders = kSenders * kWarp;
 #pragma nounroll
   for (int64_t k = 0; k < count; k++) {
     if (chunks.owner(k) != p.rank) continue;
@@ -149,7 +155,7 @@ FORCE_INLINE __device__ void twoshot_bulk(const Params& p) {
   if (!epochs.failed() && thread_id() < world_size<N>(p)) st_flag_relaxed(flag_address(p, thread_id(), p.rank), before);
   if (!block_all(!epochs.failed())) return;
   bool ok = true;
-  if (warp >= kBulkStages) {
+  if (warp >= kSenders) {
     ok = reduce_chunks<T, Op>(p, chunks, before);
   } else {
     send_chunks(p, chunks, order, warp);

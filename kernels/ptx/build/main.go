@@ -112,7 +112,7 @@ func (t target) run(root string, all bool) error {
 		return err
 	}
 	if t.embedded {
-		if err := packAll(folder, m.Modules); err != nil {
+		if err := packAll(folder, m); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/kernels/ptx"
+	"gpurun/kernels/ptx/pack"
 )
 
 // The committed PTX is what the sources, the flags and the catalog of today
@@ -65,7 +66,7 @@ func TestPackedPTXIsTheText(t *testing.T) {
 			t.Errorf("the packed %s is not the text, %v: run go generate ./kernels", m.Name, err)
 		}
 	}
-	files, err := filepath.Glob("../packed/*")
+	files, err := filepath.Glob("../packed/" + pack.FileOf("*"))
 	if err != nil || len(files) != len(wanted()) {
 		t.Errorf("%d packed files of %d modules, %v: run go generate ./kernels", len(files), len(wanted()), err)
 	}

@@ -16,17 +16,21 @@ const packed = "packed"
 // mostDictionaries is how many other modules are unpacked before a module, at most.
 const mostDictionaries = 2
 
-// packAll compresses the modules of a folder whose compressed file holds something else, and removes other files. The
-// dictionary of a module is the earlier module of its source with which it gets smallest.
-func packAll(folder string, modules []ptx.Built) error {
+// packAll compresses the modules of a folder whose compressed file holds something else, writes the name of their compiler
+// beside them, and removes other files. The dictionary of a module is the earlier module of its source with which it gets smallest.
+func packAll(folder string, m ptx.Manifest) error {
 	if err := os.MkdirAll(filepath.Join(folder, packed), 0o755); err != nil {
 		return err
 	}
 	p := packer{folder, func(module string) ([]byte, error) {
 		return os.ReadFile(filepath.Join(folder, module+".ptx"))
 	}, map[string]int{}}
-	wanted, earlier := map[string]bool{}, map[string][]string{}
-	for _, m := range modules {
+	compiler := filepath.Join(folder, packed, ptx.CompilerFile)
+	if err := os.WriteFile(compiler, []byte(m.Compiler+"\n"), 0o644); err != nil {
+		return err
+	}
+	wanted, earlier := map[string]bool{compiler: true}, map[string][]string{}
+	for _, m := range m.Modules {
 		wanted[p.file(m.Name)] = true
 		if err := p.pack(m.Name, earlier[m.Source]); err != nil {
 			return err
