@@ -127,6 +127,12 @@ func faultRoom(t *testing.T, private bool) *faults.Room {
 	} else if etcd {
 		room.Etcd = faultEtcd
 	}
+	if hasCC, err := condition("cc"); err != nil {
+		t.Fatal(err)
+	} else if hasCC {
+		libraries := newStandIns(t.TempDir())
+		room.StandIns = func() (string, error) { return libraries.folder, libraries.compile() }
+	}
 	if private {
 		const prepare = network + `
 			ip link set lo up

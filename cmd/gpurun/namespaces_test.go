@@ -76,7 +76,7 @@ func isolated(cmd *exec.Cmd, flags uintptr) *exec.Cmd {
 	return cmd
 }
 
-// runInNamespaces runs the scripts. Node N is node0, node1 or node2 of `ip netns`, has
+// runInNamespaces runs the scripts. Node N is node0 to node4 of `ip netns`, has
 // the address 192.0.2.10+N, and hangs on the bridge by the link portN.
 func runInNamespaces(t *testing.T) {
 	if out, err := exec.Command("sh", "-c", network).CombinedOutput(); err != nil {
@@ -87,6 +87,10 @@ func runInNamespaces(t *testing.T) {
 		Dir:                 filepath.Join("testdata", "namespaces"),
 		RequireExplicitExec: true,
 		Deadline:            time.Now().Add(time.Minute),
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"stand-ins": newStandIns(t.TempDir()).use,
+		},
+		Condition: condition,
 		Setup: func(env *testscript.Env) error {
 			setCertificates(env, nodes, strangers)
 			return nil
@@ -103,7 +107,7 @@ const ownRun = `set -e
 const network = ownRun + `
 	ip link add bridge0 type bridge
 	ip link set bridge0 up
-	for n in 0 1 2; do
+	for n in 0 1 2 3 4; do
 		ip netns add node$n
 		ip link add port$n type veth peer name eth0 netns node$n
 		ip link set port$n master bridge0 up

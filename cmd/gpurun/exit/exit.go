@@ -20,7 +20,7 @@ const (
 	OK          = 0
 	WrongData   = 1
 	Usage       = 2
-	Environment = 3 // no GPU, too few GPUs, a library or right is missing
+	Environment = 3 // a library or right is missing, or GPUs that a collective, smoke or doctor needs
 	Timeout     = 4 // something hung
 	WorkerDied  = 5
 	Rendezvous  = 6
@@ -31,7 +31,7 @@ const (
 	Signaled    = 128 // and the signal's number
 
 	// Codes that no worker's own exit has, see OfCommand.
-	UnfitMachine = 220 // this machine: its health check failed, it has no GPU, or has lost one
+	UnfitMachine = 220 // this machine: a GPU failed, or a launched command finds no GPU or a failed health check
 	NodeLost     = 221 // another machine of the job
 )
 

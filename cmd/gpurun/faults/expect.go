@@ -44,6 +44,7 @@ const (
 	peerWait  = waiting * time.Second      // -T
 	stopWait  = 4 * time.Second            // an agent that is stopped
 	lostWait  = heartbeats * time.Second   // of the keep-alive
+	rankWait  = 30 * time.Second           // of collectives, for a heartbeat
 	joinWait  = joinTimeout * time.Second  // --join-timeout
 	stuckWait = 2 * time.Second            // a reader that does not read
 	tooFew    = "of 3 nodes joined within" // the third node does not come
@@ -129,6 +130,8 @@ func expected() []row {
 		{"partition", other, before, Expectation{6, tooFew, joinWait + lostWait}},
 		{"partition", other, during, Expectation{221, "is gone: no heartbeat", lostWait + grace}},
 		{"partition", other, ending, Expectation{0, "", lostWait + grace}},
+		{"partition of a collective", node0, during, Expectation{221, "is gone: ", rankWait + grace}},
+		{"partition of a collective", other, during, Expectation{221, "departed: no heartbeat for 30s", rankWait + grace}},
 		{"etcd lost and back", node0, all, Expectation{0, "", 3 * away}},
 		{"clock jump", agent, all, Expectation{143, "", pause + grace}},
 		{"clock jump", node0, before, Expectation{6, tooFew, joinWait}},

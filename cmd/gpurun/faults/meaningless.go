@@ -49,6 +49,8 @@ func meaningless() []blank {
 		{"fd limit", nodes(), all, "each node has its own limits: see guard and agent"},
 		{"fd limit", own, late, "after the join a job needs no further threads or files"},
 		{"partition", processes, all, "worker, guard and agent are on one node"},
+		{"partition of a collective", processes, all, "worker, guard and agent are on one node"},
+		{"partition of a collective", nodes(), []Moment{BeforeJoin, AtEnd}, "the fault is one of the collective"},
 		{"etcd lost and back", processes, all, "a job on one node needs no etcd"},
 		{"etcd lost and back", other, all, "both nodes use the same etcd: see node 0"},
 		{"clock jump", []Victim{Worker, Guard}, all, "the processes of a node share a clock: see agent"},

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,6 +21,20 @@ func networkFaults() []Fault {
 			Job: partitionJob, Strike: strikeLink, Missing: func(r *Room) string {
 				if !r.Network {
 					return "no network namespaces can be made"
+				}
+				return ""
+			},
+		},
+		{
+			Name: "partition of a collective",
+			Does: "The network link of the victim goes down while ranks on both nodes run an allreduce, " +
+				"by stand-ins for CUDA and NCCL.",
+			Job:  cutCollectiveJob, Strike: strikeLink, Missing: func(r *Room) string {
+				switch {
+				case !r.Network:
+					return "no network namespaces can be made"
+				case r.StandIns == nil:
+					return "there is no C compiler for stand-ins"
 				}
 				return ""
 			},
@@ -48,6 +64,41 @@ func partitionJob(c Cell) Job {
 		return nil
 	}
 	return job
+}
+
+// cutCollectiveJob runs a collective over two nodes, each in a network namespace. Rank 1 never comes to it, and the
+// ranks wait for longer than any cell.
+func cutCollectiveJob(c Cell) Job {
+	job := partitionJob(c)
+	lock := job.Before
+	job.Before = func(s *Scene) error {
+		if err := lock(s); err != nil {
+			return err
+		}
+		folder, err := s.room.StandIns()
+		s.job.Env = append(s.job.Env, "LD_LIBRARY_PATH="+folder)
+		return err
+	}
+	job.Env = append(job.Env, "FAKE_CUDA_SHARES=1", "FAKE_CUDA_FORGETS=1", "FAKE_LOST=1")
+	job.Ready = (*Scene).nodesRunCollective
+	for node := range job.Nodes {
+		job.Nodes[node] = []string{
+			"--nnodes", "2", "--node-rank", strconv.Itoa(node), "--master-addr", "192.0.2.10", "--master-port", portOf(c),
+			"--device", "cuda", "--log-level", "debug", "--grace", "1",
+			"allreduce", "--algo", "nccl", "-b", "1K", "-e", "1K", "-n", "2", "-T", "300s",
+		}
+	}
+	return job
+}
+
+// nodesRunCollective waits until the ranks of both nodes are in the collective, by a dump that node 0 makes.
+func (s *Scene) nodesRunCollective() error {
+	return s.await("all ranks to run the collective", func() bool {
+		pid := strconv.Itoa(s.nodes[0].cmd.Process.Pid)
+		cmd := exec.Command("ip", "netns", "exec", "node0", s.room.Gpurun, "dump", pid)
+		out, _ := cmd.Output() // a job that has just begun does not answer
+		return strings.Contains(string(out), "ranks 0,1,2,3: ") && strings.Contains(string(out), "allreduce nccl")
+	})
 }
 
 // strikeLink cuts the victim's link until all has ended.

@@ -77,7 +77,7 @@ anything is left. In a job of several nodes, the row is about the node that surv
 | moment | job on one node | job on two nodes |
 |---|---|---|
 | before join | a rank of a collective is held before it joins; the other waits | two of three nodes wait for the third |
-| in the collective | two ranks measure an allreduce in the simulator | both nodes run a program |
+| in the collective | two ranks measure an allreduce in the simulator | both nodes run a program; for a partition of a collective, an allreduce |
 | at the end | the program of one of two ranks has ended | the worker of one node has ended |
 
 | fault | what happens |

@@ -22,6 +22,8 @@ type Room struct {
 	Folder  string // in which each cell gets one of its own
 	Private bool   // the network, the mounts and /dev/shm are those of the test alone
 	Network bool   // the nodes node0 and node1 of `ip netns` are there, at 192.0.2.10 and 192.0.2.11, by port0 and port1
+	// StandIns makes stand-ins for CUDA and NCCL, on two GPUs, and returns their folder; nil: there is no C compiler.
+	StandIns func() (string, error)
 	// Etcd starts an etcd with the data of a folder, which listens at the address; nil: there is none.
 	Etcd func(folder, address, peers string) (*exec.Cmd, error)
 }

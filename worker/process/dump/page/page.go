@@ -32,6 +32,7 @@ func Write(w io.Writer, ranks []dump.Rank, missing []string) error {
 	tail.collectives(j)
 	tail.gpus(j)
 	tail.missing(j, missing)
+	tail.shorten(height - len(p.lines))
 	p.groups(j, height-len(p.lines)-len(tail.lines))
 	p.lines = append(p.lines, tail.lines...)
 	_, err := io.WriteString(w, strings.Join(p.lines, "\n")+"\n")
@@ -43,6 +44,14 @@ type page struct{ lines []string }
 // line adds a line. What does not fit is cut.
 func (p *page) line(format string, values ...any) {
 	p.lines = append(p.lines, cut(clean(fmt.Sprintf(format, values...)), columns))
+}
+
+// shorten leaves so many lines, of which the last one says how many are left out. lines is at least 1.
+func (p *page) shorten(lines int) {
+	if more := len(p.lines) - lines + 1; more > 1 {
+		p.lines = p.lines[:lines-1]
+		p.line("and %d more lines", more)
+	}
 }
 
 // text adds a text of several lines, the first and the later ones indented.
@@ -73,7 +82,7 @@ func (p *page) conclusion(j job) {
 		if i > 0 {
 			text = "also: " + text
 		}
-		p.text(cut(text, 4*columns), "", "  ")
+		p.text(cut(clean(text), 4*columns), "", "  ")
 		if f.evidence != "" {
 			p.line("  seen by %s", f.evidence)
 		}

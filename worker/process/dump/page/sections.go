@@ -6,17 +6,24 @@ import (
 	"strings"
 )
 
-// groups writes the stacks into so many lines: each group gets an equal part of them.
+// leastGroup is the least number of lines of a group: an empty one and its title.
+const leastGroup = 2
+
+// groups writes the stacks into so many lines: each group gets an equal part of them. Groups without room are counted.
 func (p *page) groups(j job, lines int) {
 	groups := j.likenesses(mostGroups)
-	shown := groups[:min(len(groups), mostGroups)]
+	shown := groups[:min(len(groups), mostGroups, lines/leastGroup)]
 	if len(shown) < len(groups) {
-		lines -= 2
+		lines -= leastGroup // for the count
+		shown = groups[:min(len(shown), max(lines, 0)/leastGroup)]
 	}
 	for i, g := range shown {
 		share, before := lines/(len(shown)-i), len(p.lines)
+		title := page{}
+		title.text(g.title(), "", "  ")
+		title.shorten(share - 1)
 		p.line("")
-		p.text(g.title(), "", "  ")
+		p.lines = append(p.lines, title.lines...)
 		share -= len(p.lines) - before
 		p.stack(g, min(max(share, 0), mostFrames))
 		lines -= len(p.lines) - before
@@ -158,6 +165,6 @@ func (p *page) missing(j job, elsewhere []string) {
 		if of := ranks[reason]; len(of) > 0 {
 			reason = named(of) + ": " + reason
 		}
-		p.text(cut(reason, 3*columns), "  ", "    ")
+		p.text(cut(clean(reason), 3*columns), "  ", "    ")
 	}
 }
