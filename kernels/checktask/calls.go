@@ -45,9 +45,9 @@ type Calls struct {
 	MaxBlocks int               // bound of every grid; 0: none
 	Source    collective.Source // of modules by name; nil: those of gpurun
 	Seed      uint64            // of the inputs
-	// Early launches kernels early where they can be (programmatic dependent launch). Calls out of place are then made
+	// PDL uses programmatic dependent launch for kernels that support it. Calls out of place are then made
 	// twice, one right behind the other, so that they overlap.
-	Early    bool
+	PDL      bool
 	Replayed bool // the calls are captured, and the graph is replayed twice
 }
 
@@ -176,7 +176,7 @@ func (r *rank) join() (err error) {
 	l := &r.layout
 	r.comm, err = collective.New(collective.Config{
 		Device: r.Device, Source: source, Rank: r.Number, Peers: peers, Multicast: multicast,
-		SMs: info.SMs, MaxBlocks: r.MaxBlocks, PDL: r.Early, Timeout: r.timeout,
+		SMs: info.SMs, MaxBlocks: r.MaxBlocks, PDL: r.PDL, Timeout: r.timeout,
 		Areas:        map[any][]collective.PlacedArea{r.Algorithm: l.areas},
 		PacketOffset: l.packets, PacketBytes: l.packetBytes, MailboxOffset: l.mailboxes, MailboxBytes: l.mailboxBytes,
 		ScratchOffset: l.scratch,

@@ -29,7 +29,7 @@ func (r *rank) enqueue(x exchange) error {
 // launch makes a call, twice where that shows what is launched early. In place, the second would have another input.
 func (r *rank) launch(call collective.Call) error {
 	err := r.Algorithm.Enqueue(r.comm, r.stream, call)
-	if err == nil && r.Early && !r.InPlace {
+	if err == nil && r.PDL && !r.InPlace {
 		err = r.Algorithm.Enqueue(r.comm, r.stream, call)
 	}
 	return err

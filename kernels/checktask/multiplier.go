@@ -65,7 +65,7 @@ func (m *multiplier) join() (err error) {
 	}
 	m.comm, err = collective.New(collective.Config{
 		Device: m.Device, Source: source, Rank: m.Number, Peers: peers, Multicast: multicast,
-		SMs: info.SMs, MaxBlocks: m.MaxBlocks, PDL: m.Early, Timeout: m.timeout,
+		SMs: info.SMs, MaxBlocks: m.MaxBlocks, PDL: m.PDL, Timeout: m.timeout,
 		Areas:        map[any][]collective.PlacedArea{m.Algorithm: l.areas},
 		PacketOffset: l.packets, PacketBytes: l.packetBytes, MailboxOffset: l.mailboxes, MailboxBytes: l.mailboxBytes,
 		ScratchOffset: l.scratch,
@@ -176,7 +176,7 @@ func (m *multiplier) enqueue(number int) error {
 	if err := m.runner.Enqueue(m.Algorithm, m.call(number)); err != nil {
 		return err
 	}
-	if m.Early {
+	if m.PDL {
 		if err := m.runner.Enqueue(m.Algorithm, m.call(number)); err != nil {
 			return err
 		}

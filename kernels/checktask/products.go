@@ -19,9 +19,9 @@ type Products struct {
 	MaxBlocks int               // bound of every grid; 0: none. On compute capability 9.0 at least a cluster of two
 	Source    collective.Source // of modules by name; nil: those of gpurun
 	Seed      uint64            // of the inputs
-	// Early launches kernels early where they can be (programmatic dependent launch). Each call is then made twice, one
+	// PDL uses programmatic dependent launch for kernels that support it. Each call is then made twice, one
 	// right behind the other, so that they overlap.
-	Early bool
+	PDL bool
 }
 
 // Task is what a rank does. Its wrong results are findings of the run.

@@ -33,12 +33,12 @@ func TestCatalogHasNoRace(t *testing.T) {
 			case !c.Shape.Reduces:
 				calls.Op = collective.None
 			}
-			early, replayed := calls, calls
-			early.Early, replayed.Early, replayed.Replayed, replayed.Launches = true, true, true, 1
-			for i, calls := range []checktask.Calls{calls, early, replayed} {
+			pdl, replayed := calls, calls
+			pdl.PDL, replayed.PDL, replayed.Replayed, replayed.Launches = true, true, true, 1
+			for i, calls := range []checktask.Calls{calls, pdl, replayed} {
 				for _, seed := range seeds(8, uint64(i)) {
 					if r, err := checker.Run(seed, calls.Task); err != nil || !r.Clean() {
-						t.Errorf("%s %s, early %v, replayed %v, seed %d: error %v, %v, incomplete %q", c.Name, a.Name, calls.Early,
+						t.Errorf("%s %s, PDL %v, replayed %v, seed %d: error %v, %v, incomplete %q", c.Name, a.Name, calls.PDL,
 							calls.Replayed, seed, err, r.Findings, r.Incomplete)
 					}
 				}
@@ -51,7 +51,7 @@ func TestCatalogHasNoRace(t *testing.T) {
 func TestRemovedWaitsForThePriorGridAreFound(t *testing.T) {
 	t.Parallel()
 	calls := checkedCalls(allreduce.OneShot(), 1500)
-	calls.Early = true
+	calls.PDL = true
 	calls.Source = func(module string) ([]byte, error) {
 		text, err := ptx.Source(module)
 		return bytes.ReplaceAll(text, []byte("griddepcontrol.wait;"), nil), err

@@ -18,7 +18,7 @@ func checkProducts(t *testing.T, major int, c matmulCall, seed uint64) *check.Re
 		t.Fatal(err)
 	}
 	p := checktask.Products{
-		Operation: c.operation, Algorithm: c.algorithm, Problems: []matmul.Problem{c.problem}, Launches: 2, Early: major > 8,
+		Operation: c.operation, Algorithm: c.algorithm, Problems: []matmul.Problem{c.problem}, Launches: 2, PDL: major > 8,
 	}
 	report, err := checker.Run(seed, p.Task)
 	if err != nil {

@@ -60,9 +60,9 @@ func variantsAmong(shape collective.Shape, a *collective.Algorithm, ranks int) (
 	if a.Needs.Library != "" || a.Check(calls.Call(0), ranks) != nil {
 		return nil
 	}
-	early, replayed, inPlace := calls, calls, calls
-	early.Early, replayed.Replayed, replayed.Launches, inPlace.InPlace = true, true, 1, true
-	all = []checktask.Calls{calls, early, replayed}
+	pdl, replayed, inPlace := calls, calls, calls
+	pdl.PDL, replayed.Replayed, replayed.Launches, inPlace.InPlace = true, true, 1, true
+	all = []checktask.Calls{calls, pdl, replayed}
 	if _, _, _, ok := shape.InPlace(0); ok && !a.Needs.SeparateOutput {
 		all = append(all, inPlace)
 	}
@@ -70,6 +70,6 @@ func variantsAmong(shape collective.Shape, a *collective.Algorithm, ranks int) (
 }
 
 func nameOf(c checktask.Calls) string {
-	return fmt.Sprintf("%s %s, in place %v, early %v, replayed %v", c.Algorithm.Collective, c.Algorithm.Name, c.InPlace,
-		c.Early, c.Replayed)
+	return fmt.Sprintf("%s %s, in place %v, PDL %v, replayed %v", c.Algorithm.Collective, c.Algorithm.Name, c.InPlace,
+		c.PDL, c.Replayed)
 }

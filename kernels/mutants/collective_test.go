@@ -68,8 +68,8 @@ func collectiveSubject(name string, world int, k collective.Kernel, text []byte,
 	if world == 2 {
 		s.share = pairShare
 	}
-	early, absent := calls, calls
-	early.Early = true
+	pdl, absent := calls, calls
+	pdl.PDL = true
 	if !calls.Shape.Empty {
 		absent.Counts = bulkCounts[:1] // for several blocks
 	}
@@ -77,11 +77,11 @@ func collectiveSubject(name string, world int, k collective.Kernel, text []byte,
 		skewed := calls
 		skewed.Counts, skewed.MaxBlocks, skewed.Skew = calls.Counts[:1], 1, 4
 		calls.Counts, calls.MaxBlocks = bulkCounts, 1
-		early.Counts, early.MaxBlocks = bulkCounts, 1
+		pdl.Counts, pdl.MaxBlocks = bulkCounts, 1
 		s.varied = task(k.Module.Name, skewed, (*checktask.Calls).Task)
 	}
 	s.task = task(k.Module.Name, calls, (*checktask.Calls).Task)
-	s.early = task(k.Module.Name, early, (*checktask.Calls).Task)
+	s.pdl = task(k.Module.Name, pdl, (*checktask.Calls).Task)
 	s.absent = task(k.Module.Name, absent, (*checktask.Calls).Absent)
 	return s
 }

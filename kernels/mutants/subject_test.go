@@ -23,8 +23,8 @@ type subject struct {
 	text     []byte
 	// task is that of a rank with another text of the module.
 	task func(text []byte) (func(*check.Rank) error, error)
-	// early is the same with programmatic dependent launches; nil: there are none.
-	early func(text []byte) (func(*check.Rank) error, error)
+	// pdl is the same with programmatic dependent launches; nil: there are none.
+	pdl func(text []byte) (func(*check.Rank) error, error)
 	// varied is the task of every other seed: with buffers that are not aligned, which lanes copy by their own accesses,
 	// or with more tiles; nil: there is none. The lanes load whole vectors, of which they do not use what belongs to
 	// neighbors: findings of the original.
@@ -49,8 +49,8 @@ type subject struct {
 func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, seed int) (*check.Report, error) {
 	with := s.task
 	switch {
-	case class == mutate.DependencyLost && s.early != nil:
-		with = s.early
+	case class == mutate.DependencyLost && s.pdl != nil:
+		with = s.pdl
 	case s.varies(seed):
 		with = s.varied
 	}

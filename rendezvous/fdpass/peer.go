@@ -14,7 +14,7 @@ import (
 // Bounds of a Peer.
 const (
 	DefaultTimeout = 2 * time.Minute // of an AllGather whose context has no deadline
-	maxEarly       = 1024            // messages for AllGathers that are still to come
+	maxArrived     = 1024            // messages for AllGathers that are still to come
 )
 
 // Peer is a worker's part. It is not safe for concurrent use.
@@ -132,8 +132,8 @@ func (p *Peer) check(h header) error {
 		return fmt.Errorf("%w: it claims to come from rank %d", errMessage, h.rank)
 	case h.sequence < p.sequences[h.name] || p.arrived[h] != nil:
 		return fmt.Errorf("%w: rank %d sent %q number %d again", errMessage, h.rank, h.name, h.sequence)
-	case len(p.arrived) >= maxEarly:
-		return fmt.Errorf("%w: more than %d wait; rank %d sent %q", errMessage, maxEarly, h.rank, h.name)
+	case len(p.arrived) >= maxArrived:
+		return fmt.Errorf("%w: more than %d wait; rank %d sent %q", errMessage, maxArrived, h.rank, h.name)
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func (b *Product) renderer(out, w io.Writer) (result.Renderer, error) {
 	}
 	w, width := terminal.Results(out, w)
 	return bench.NewTable(w, bench.Options{
-		Against: b.against, Rounds: b.Job.Passes, Iterations: b.Job.Iterations,
+		Against: b.against, Passes: b.Job.Passes, Iterations: b.Job.Iterations,
 		Markdown: format == result.MarkdownFormat, Products: true, Width: width,
 	}), nil
 }

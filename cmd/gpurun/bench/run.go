@@ -111,7 +111,7 @@ func (b *Run) renderer(out, w io.Writer) (result.Renderer, error) {
 	}
 	w, width := terminal.Results(out, w)
 	return bench.NewTable(w, bench.Options{
-		Against: b.against, Rounds: b.Job.Passes, Iterations: b.Job.Iterations, Graph: b.Job.GraphReplays > 0,
+		Against: b.against, Passes: b.Job.Passes, Iterations: b.Job.Iterations, Graph: b.Job.GraphReplays > 0,
 		Markdown: format == result.MarkdownFormat, Width: width,
 	}), nil
 }

@@ -44,7 +44,7 @@ type request struct {
 	Op         string  `json:"op"`
 	Root       int     `json:"root"`
 	InPlace    bool    `json:"in_place"`
-	Early      bool    `json:"early"`
+	PDL        bool    `json:"early"`
 	Replayed   bool    `json:"replayed"`
 	Counts     []int64 `json:"counts"`
 	Launches   int     `json:"launches"`
@@ -257,7 +257,7 @@ func (c plannedCase) variants() []plannedCase {
 		v := c
 		v.variant = name
 		change(&v)
-		v.command.InPlace, v.command.Early, v.command.Replayed = v.calls.InPlace, v.calls.Early, v.calls.Replayed
+		v.command.InPlace, v.command.PDL, v.command.Replayed = v.calls.InPlace, v.calls.PDL, v.calls.Replayed
 		v.command.Launches = v.calls.Launches
 		all = append(all, v)
 	}
@@ -265,7 +265,7 @@ func (c plannedCase) variants() []plannedCase {
 		add("in place", func(v *plannedCase) { v.calls.InPlace = true })
 	}
 	if a.File == "" && a.HasPDL(c.calls.Call(0)) {
-		add("early launch", func(v *plannedCase) { v.calls.Early = true })
+		add("early launch", func(v *plannedCase) { v.calls.PDL = true })
 	}
 	if !a.Needs.FreshArguments {
 		add("graph", func(v *plannedCase) { v.calls.Replayed, v.calls.Launches = true, 1 })

@@ -82,7 +82,7 @@ func (o *Options) againProducts(ctx context.Context, what *matmul.Operation, r r
 		return plannedCase{}, &exit.UsageError{Err: err}
 	}
 	k := &checktask.Products{
-		Operation: what, Algorithm: a, Launches: r.Launches, MaxBlocks: r.MaxBlocks, Seed: r.Seed, Early: r.Early,
+		Operation: what, Algorithm: a, Launches: r.Launches, MaxBlocks: r.MaxBlocks, Seed: r.Seed, PDL: r.PDL,
 	}
 	for _, x := range r.Matrices {
 		problem := matmul.Problem{M: x[0], N: x[1], K: x[2], DType: d}

@@ -137,10 +137,10 @@ func (p *Plan) addProductCase(what *matmul.Operation, a *matmul.Algorithm, d col
 func (c plannedCase) productVariants() []plannedCase {
 	all := []plannedCase{c}
 	if a := c.product.Algorithm; a.File == "" && c.on.major >= 9 {
-		early, k := c, *c.product
-		k.Early = true
-		early.product, early.variant, early.command.Early = &k, "early launch", true
-		all = append(all, early)
+		pdl, k := c, *c.product
+		k.PDL = true
+		pdl.product, pdl.variant, pdl.command.PDL = &k, "early launch", true
+		all = append(all, pdl)
 	}
 	return all
 }

@@ -90,7 +90,7 @@ func (o *Options) again(ctx context.Context, r request, world int, notify func(s
 	}
 	calls := checktask.Calls{
 		Algorithm: a, Shape: shape, DType: d, Op: collective.Op(r.Op), Root: r.Root, Counts: r.Counts, Launches: r.Launches,
-		InPlace: r.InPlace, Early: r.Early, Replayed: r.Replayed, MaxBlocks: r.MaxBlocks, Seed: r.Seed,
+		InPlace: r.InPlace, PDL: r.PDL, Replayed: r.Replayed, MaxBlocks: r.MaxBlocks, Seed: r.Seed,
 	}
 	for _, count := range r.Counts {
 		if count < 0 {

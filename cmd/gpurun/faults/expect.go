@@ -65,8 +65,8 @@ func expected() []row {
 		{"kill -9", other, during, Expectation{221, "is gone: connection lost", grace}},
 		{"kill -9", other, ending, Expectation{0, "", grace}},
 
-		{"SIGSTOP", worker, before, Expectation{6, "did not come in time", peerWait + grace}},
-		{"SIGSTOP", worker, during, Expectation{4, "did not come in time", peerWait + grace}},
+		{"SIGSTOP", worker, before, Expectation{6, "did not arrive in time", peerWait + grace}},
+		{"SIGSTOP", worker, during, Expectation{4, "did not arrive in time", peerWait + grace}},
 		{"SIGSTOP", worker, ending, Expectation{143, "", grace}},
 		{"SIGSTOP", guard, all, Expectation{143, "", pause + grace}},
 		{"SIGSTOP", agent, all, Expectation{4, "the agent (pid ... was stopped for 4s", stopWait + grace}},
@@ -92,10 +92,10 @@ func expected() []row {
 		{"OOM kill", worker, all, Expectation{137, "because memory ran out", grace}},
 		{"OOM kill", nodes(), during, Expectation{137, "because memory ran out", grace}},
 		{"OOM kill", nodes(), ending, Expectation{0, finished + "...because memory ran out", grace}},
-		{"hang before join", worker, before, Expectation{6, "did not come in time", peerWait + grace}},
+		{"hang before join", worker, before, Expectation{6, "did not arrive in time", peerWait + grace}},
 		{"hang before join", node0, before, Expectation{6, "is gone, or has not started", joinWait}},
 		{"hang before join", other, before, Expectation{6, "1 of 2 nodes joined within", joinWait}},
-		{"hang in kernel", worker, during, Expectation{4, "rank 1 did not come in time", peerWait + grace}},
+		{"hang in kernel", worker, during, Expectation{4, "rank 1 did not arrive in time", peerWait + grace}},
 
 		{"corrupt byte", worker, during, Expectation{1, "is wrong", 0}},
 		{"corrupt byte", nodes(), before, Expectation{6, "joining the rendezvous", joinWait}},

@@ -70,7 +70,7 @@ func (f *Failure) Error() string {
 	return s.String()
 }
 
-// waitedInVain reports whether a failure is that another rank did not come, be it to the rendezvous.
+// waitedInVain reports whether a failure is that another rank did not arrive at a step or at the rendezvous.
 func waitedInVain(r *report.Failure) bool {
 	return r.Class == report.Timeout || r.Class == report.Rendezvous && !r.Consequence
 }
@@ -80,7 +80,7 @@ func (f *Failure) culprit() string {
 	if f.Report == nil || f.Report.Peer == nil || *f.Report.Peer == f.Rank || !waitedInVain(f.Report) {
 		return ""
 	}
-	text := fmt.Sprintf("rank %d did not come in time", *f.Report.Peer)
+	text := fmt.Sprintf("rank %d did not arrive in time", *f.Report.Peer)
 	if f.PeerPhase != "" {
 		text += ", last seen " + f.PeerPhase
 	}

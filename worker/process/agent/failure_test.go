@@ -23,7 +23,7 @@ func TestOOMIsSaid(t *testing.T) {
 	}
 }
 
-// The sentence of a wait in vain begins with the rank that did not come, to the rendezvous too. A rank that leaves
+// The sentence of a wait in vain begins with the rank that did not arrive, also at the rendezvous. A rank that leaves
 // because of another is no witness.
 func TestCulpritComesFirst(t *testing.T) {
 	peer := 1
@@ -31,8 +31,8 @@ func TestCulpritComesFirst(t *testing.T) {
 		report report.Failure
 		first  string
 	}{
-		{report.Failure{Class: report.Timeout, Peer: &peer}, "rank 1 did not come in time: rank 0"},
-		{report.Failure{Class: report.Rendezvous, Peer: &peer}, "rank 1 did not come in time: rank 0"},
+		{report.Failure{Class: report.Timeout, Peer: &peer}, "rank 1 did not arrive in time: rank 0"},
+		{report.Failure{Class: report.Rendezvous, Peer: &peer}, "rank 1 did not arrive in time: rank 0"},
 		{report.Failure{Class: report.Rendezvous, Peer: &peer, Consequence: true}, "rank 0"},
 		{report.Failure{Class: report.WrongData, Peer: &peer}, "rank 0"},
 	} {

@@ -149,7 +149,7 @@ func TestOutcomes(t *testing.T) {
 			[]string{
 				"phase:verifying", "2=phase:dawdling", `1=await`,
 				`1=fail:{"class":"timeout","phase":"waiting","message":"late","peer":2}`, "1=exit:4", "block",
-			}, 4, "rank 2 did not come in time, last seen dawdling: rank 1 (pid PID) failed while waiting: late", nil,
+			}, 4, "rank 2 did not arrive in time, last seen dawdling: rank 1 (pid PID) failed while waiting: late", nil,
 		},
 		"exit in peace": {
 			[]string{`1=fail:{"class":"internal","message":"sorry"}`, "1=linger", "1=exit:42", "block"},

@@ -25,7 +25,7 @@ func (n *Nodes) explainJoin(err error) error {
 	case errors.Is(err, rendezvous.ErrClosed):
 		return fmt.Errorf("the job at %s runs already, or has just ended: %w", at, err)
 	case errors.As(err, &late):
-		return fmt.Errorf("of %d nodes, %d did not come to %s within %v%s%s",
+		return fmt.Errorf("of %d nodes, %d did not reach %s within %v%s%s",
 			late.WorldSize, late.Absent, at, n.config.JoinTimeout, missing(late.Missing), n.refused())
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("node %d found no node 0 at %s within %v; check that it runs with this --master-addr and "+

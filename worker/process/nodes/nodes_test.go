@@ -291,7 +291,7 @@ func TestDuplicateNodeRank(t *testing.T) {
 func TestWaitingInVain(t *testing.T) {
 	t.Parallel()
 	for rank, want := range []string{
-		"1 did not come to 127.0.0.1:%d within 200ms (--node-rank 1)", "node 1 found no node 0 at 127.0.0.1:%d within 200ms",
+		"1 did not reach 127.0.0.1:%d within 200ms (--node-rank 1)", "node 1 found no node 0 at 127.0.0.1:%d within 200ms",
 	} {
 		c := newJob(t, 2).node(rank)
 		c.JoinTimeout = 200 * time.Millisecond

@@ -90,7 +90,7 @@ func render(t *testing.T, r result.Report, o Options) []byte {
 }
 
 func TestTablesGolden(t *testing.T) {
-	o := Options{Against: "nccl", Rounds: 9, Iterations: 20, Graph: true}
+	o := Options{Against: "nccl", Passes: 9, Iterations: 20, Graph: true}
 	golden.Check(t, "run.table.golden", render(t, run(), o))
 	golden.Check(t, "odd.table.golden", render(t, odd(), o))
 	o.Markdown = true

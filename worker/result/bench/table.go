@@ -12,12 +12,13 @@ import (
 
 // Options describes the measurement, which the table names, and the table's format.
 type Options struct {
-	Against            string // the series that ratios are relative to
-	Rounds, Iterations int
-	Graph              bool // the calls are replayed from a graph
-	Markdown           bool
-	Products           bool // the results are of products of matrices
-	Width              int  // the most characters in a line, for a terminal; 0: any number
+	Against    string // the series that ratios are relative to
+	Passes     int    // samples of each algorithm
+	Iterations int    // calls in a sample
+	Graph      bool   // the calls are replayed from a graph
+	Markdown   bool
+	Products   bool // the results are of products of matrices
+	Width      int  // the most characters in a line, for a terminal; 0: any number
 }
 
 // NewTable makes the renderer of "gpurun bench": a line for each algorithm, with the
@@ -44,7 +45,8 @@ type table struct {
 }
 
 func (t *table) Begin(r result.Report) error {
-	return t.say("%s; %d rounds of %d calls, %s", result.Machines(r.Devices), t.o.Rounds, t.o.Iterations, t.mode())
+	return t.say("%s; %s of %s each, %s", result.Machines(r.Devices), result.Count(t.o.Passes, "sample"),
+		result.Count(t.o.Iterations, "call"), t.mode())
 }
 
 func (t *table) mode() string {
