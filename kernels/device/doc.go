@@ -38,8 +38,8 @@
 // and mostly a first one (Epochs::sync_first), before which it has written nothing that peers read. Two algorithms
 // write before their first barrier: oneshot to its own slots, and twoshot_push to the scratch of peers that may still
 // be in the call before. So every algorithm that uses scratch, except oneshot, synchronizes once more after its last
-// use of it, and the scratch of others lies behind oneshot's slots. Broadcast's relay counts an epoch for
-// every chunk of a block, by the flags of barriers.
+// use of it, and the scratch of others lies behind oneshot's slots. Broadcast's relay and reduce's twoshot_bulk count
+// an epoch for every chunk of a block, by the flags of barriers.
 //
 // # Waits
 //

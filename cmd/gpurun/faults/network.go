@@ -29,7 +29,7 @@ func networkFaults() []Fault {
 			Name: "partition of a collective",
 			Does: "The network link of the victim goes down while ranks on both nodes run an allreduce, " +
 				"by stand-ins for CUDA and NCCL.",
-			Job:  cutCollectiveJob, Strike: strikeLink, Missing: func(r *Room) string {
+			Job: cutCollectiveJob, Strike: strikeLink, Missing: func(r *Room) string {
 				switch {
 				case !r.Network:
 					return "no network namespaces can be made"
