@@ -146,12 +146,13 @@ func TestDocsHaveTheCatalog(t *testing.T) {
 }
 
 func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.DType) []collective.Op {
+	onlyFloats := a.Needs.Mailboxes || a.Name == "twoshot_bulk"
 	switch {
 	case !c.Shape.Reduces:
 		return []collective.Op{collective.None}
 	case a.Needs.Multicast:
 		return multimemHas[d.Name]
-	case (a.Needs.Mailboxes || a.Name == "twoshot_bulk") && !slices.Contains([]string{"half", "bfloat16", "float"}, d.Name):
+	case onlyFloats && !slices.Contains([]string{"half", "bfloat16", "float"}, d.Name):
 		return nil
 	case a.Name == "nvshmem" && d.SignificandBits > 0 && d.Size == 1:
 		return nil

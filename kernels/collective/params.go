@@ -19,7 +19,8 @@ const (
 	BulkSharedBytes  = BulkStages * (BulkStageBytes + 8)
 )
 
-// OneShotBytes is the scratch of allreduce oneshot, which no other algorithm writes: see kernels/device/scratch_slots.cuh.
+// OneShotBytes is the scratch of allreduce oneshot, which no other algorithm writes: see
+// kernels/device/scratch_slots.cuh.
 const OneShotBytes = 2 * SlotBytes * MaxBlocks
 
 // vecBytes is the widest access of a thread.

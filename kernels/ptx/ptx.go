@@ -45,8 +45,8 @@ type Built struct {
 	Hash string `json:"sha256"`
 }
 
-// CompilerFile names the file beside the packed modules that holds the name of their compiler. The manifest itself is not
-// in the binary: it would be 90 KB of hashes.
+// CompilerFile names the file beside the packed modules that holds the name of their compiler. The manifest itself is
+// not in the binary: it would be 90 KB of hashes.
 const CompilerFile = "COMPILER"
 
 // Compiler names the compiler of the embedded PTX, with its version.

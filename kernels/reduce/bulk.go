@@ -9,12 +9,13 @@ func TwoShotBulk() *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: name,
 		Name:       algorithm,
-		Summary:    "bulk copies push chunks of floats to the ranks that reduce them, stores push the results to the root; large sizes",
-		Kernels:    collective.FloatReductions(name, algorithm, algorithm),
-		MaxRanks:   collective.MaxRanks,
-		Needs:      collective.Needs{Peers: true, Atomics: true},
-		Blocks:     128,
-		Threads:    threads,
+		Summary: "bulk copies push chunks of floats to the ranks that reduce them, which push the results to the root; " +
+			"3 ranks and more, the largest sizes",
+		Kernels:  collective.FloatReductions(name, algorithm, algorithm),
+		MaxRanks: collective.MaxRanks,
+		Needs:    collective.Needs{Peers: true, Atomics: true},
+		Blocks:   128,
+		Threads:  threads,
 		ScratchBytes: func(world int, bytes int64) int64 {
 			owners := int64(max(world-1, 1))
 			return collective.OneShotBytes + int64(world-1)*(bytes/owners+2*collective.BulkStageBytes)

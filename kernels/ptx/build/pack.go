@@ -16,8 +16,9 @@ const packed = "packed"
 // mostDictionaries is how many other modules are unpacked before a module, at most.
 const mostDictionaries = 2
 
-// packAll compresses the modules of a folder whose compressed file holds something else, writes the name of their compiler
-// beside them, and removes other files. The dictionary of a module is the earlier module of its source with which it gets smallest.
+// packAll compresses the modules of a folder whose compressed file holds something else, writes the name of their
+// compiler beside them, and removes other files. The dictionary of a module is the earlier module of its source with
+// which it gets smallest.
 func packAll(folder string, m ptx.Manifest) error {
 	if err := os.MkdirAll(filepath.Join(folder, packed), 0o755); err != nil {
 		return err
