@@ -15,7 +15,8 @@
 // scratch has been read before the last barrier of the launch that read it.
 //
 // Epochs: each chunk takes one epoch of the block on all ranks, whoever owns it. A rank first sets its flags to the epoch
-// before, since packets and mailboxes count epochs without flags. The n-th chunk of an owner is there when a flag is n epochs
+// before, since packets and mailboxes count epochs without flags; a peer may still wait for this epoch, in the launch before,
+// so that the store is a release. The n-th chunk of an owner is there when a flag is n epochs
 // on. Step 3 and the barrier have an epoch each after those of all chunks.
 //
 // Buffers: input and output are in symmetric memory, and may be the same. Only the root's output is written. The scratch of an
@@ -152,7 +153,7 @@ FORCE_INLINE __device__ void twoshot_bulk(const Params& p) {
   if (thread_id() == 0) order.set_next(0);
   Epochs epochs(p);
   const uint32_t warp = thread_id() / kWarp, count = (uint32_t)chunks.count(), before = epochs.skip(count + 1);
-  if (!epochs.failed() && thread_id() < world_size<N>(p)) st_flag_relaxed(flag_address(p, thread_id(), p.rank), before);
+  if (!epochs.failed() && thread_id() < world_size<N>(p)) st_flag_release(flag_address(p, thread_id(), p.rank), before);
   if (!block_all(!epochs.failed())) return;
   bool ok = true;
   if (warp >= kSenders) {
