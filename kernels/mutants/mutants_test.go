@@ -42,7 +42,7 @@ func TestMutantsAreKilled(t *testing.T) {
 	}
 	tried := list
 	if some == nil {
-		tried = withRecord(t, list)
+		tried = notPending(t, list)
 	}
 	results, judged := judged(t, tried, some)
 	var now []*record
@@ -57,8 +57,8 @@ func TestMutantsAreKilled(t *testing.T) {
 	}
 }
 
-// withRecord are the subjects of whose mutants there is a record. The page names the others, as not judged.
-func withRecord(t *testing.T, list []*subject) []*subject {
+// notPending are the subjects without those whose record says that they are not judged. The page names these.
+func notPending(t *testing.T, list []*subject) []*subject {
 	t.Helper()
 	records, err := readRecords()
 	if err != nil {

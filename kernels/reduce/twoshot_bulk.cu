@@ -16,8 +16,8 @@
 //
 // Epochs: each chunk takes one epoch of the block on all ranks, whoever owns it. A rank first sets its flags to the epoch
 // before, since packets and mailboxes count epochs without flags; a peer may still wait for this epoch, in the launch before,
-// so that the store is a release. The n-th chunk of an owner is there when a flag is n epochs
-// on. Step 3 and the barrier have an epoch each after those of all chunks.
+// so that the store is a release. The n-th chunk of an owner is there when a flag is n epochs on. Step 3 and the barrier have
+// an epoch each after those of all chunks.
 //
 // Buffers: input and output are in symmetric memory, and may be the same. Only the root's output is written. The scratch of an
 // owner has a slot for each other rank, with room for all chunks of the owner.
