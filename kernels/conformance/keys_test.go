@@ -10,8 +10,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Mailboxes for any bits keep the words that no mailbox can hold under the first keys: kernels/device/keyed_mailbox.cuh.
-// Each row of 128 words excludes the first 128 keys.
+// Mailboxes for any bits keep the words that no mailbox can hold under the first keys.
+// Each row of 128 words excludes the first 128 keys of kernels/device/keyed_mailbox.cuh.
 func TestWordsThatExcludeTheFirstKeys(t *testing.T) {
 	t.Parallel()
 	const firstKey, rowWords, count = 0x9e3779b9, 128, 500
