@@ -29,6 +29,7 @@ func TestNodesInNamespaces(t *testing.T) {
 		runInNamespaces(t)
 		return
 	}
+	t.Parallel()
 	flags, err := allowedNamespaces(t)
 	if err != nil {
 		t.Skipf("there are no network namespaces to test in, only loopback: %v", err)
@@ -37,7 +38,7 @@ func TestNodesInNamespaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inside := isolated(exec.Command(self, "-test.run=^TestNodesInNamespaces$", "-test.v", "-test.timeout=2m"), flags)
+	inside := isolated(exec.Command(self, "-test.run=^TestNodesInNamespaces$", "-test.v", "-test.timeout=4m"), flags)
 	inside.Env = append(os.Environ(), insideVariable+"=1")
 	if out, err := inside.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -86,7 +87,7 @@ func runInNamespaces(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "namespaces"),
 		RequireExplicitExec: true,
-		Deadline:            time.Now().Add(time.Minute),
+		Deadline:            time.Now().Add(3 * time.Minute),
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"stand-ins": newStandIns(t.TempDir()).use,
 		},

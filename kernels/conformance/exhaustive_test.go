@@ -1,11 +1,27 @@
 package conformance
 
-import "os"
+import (
+	"fmt"
+	"os"
+	"slices"
+)
 
 // exhaustive reports whether tests run every case. `go test` alone runs at least one case of each
-// kind, in less than half the processor time; with GPURUN_EXHAUSTIVE=1, as in continuous integration,
-// it runs all of them.
+// kind, in less than half the processor time; with GPURUN_EXHAUSTIVE=1 it runs all of them. GPURUN_SHARD=0/3
+// leaves out two thirds of the longest lists again: see [inShard].
 func exhaustive() bool { return os.Getenv("GPURUN_EXHAUSTIVE") == "1" }
+
+// inShard reports whether an exhaustive run has case number i of a long list: of GPURUN_SHARD=k/n those with
+// i%n = k, and else all.
+func inShard(i int) bool {
+	shard, of := 0, 1
+	if text := os.Getenv("GPURUN_SHARD"); text != "" {
+		if _, err := fmt.Sscanf(text, "%d/%d", &shard, &of); err != nil || shard < 0 || shard >= of {
+			panic(fmt.Sprintf("GPURUN_SHARD=%s is not of the form k/n with 0 <= k < n", text))
+		}
+	}
+	return exhaustive() && i%of == shard
+}
 
 // sample returns all cases in an exhaustive run, and else those with the given indices.
 func sample[T any](all []T, indices ...int) []T {
@@ -19,14 +35,12 @@ func sample[T any](all []T, indices ...int) []T {
 	return some
 }
 
-// seeds returns the seeds from 0 to all-1 in an exhaustive run, and else the given ones.
+// seeds returns the given seeds, and in an exhaustive run those of the shard, from 0 to all-1.
 func seeds(all uint64, some ...uint64) []uint64 {
-	if !exhaustive() {
-		return some
+	for seed := range all {
+		if inShard(int(seed)) && !slices.Contains(some, seed) {
+			some = append(some, seed)
+		}
 	}
-	every := make([]uint64, all)
-	for i := range every {
-		every[i] = uint64(i)
-	}
-	return every
+	return some
 }

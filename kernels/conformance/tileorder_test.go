@@ -136,7 +136,7 @@ func TestOrderOfTiles(t *testing.T) {
 		{4, 8, nil},
 	} {
 		for i, c := range orderedCalls(shape.world, shape.rows) {
-			if !exhaustive() && !slices.Contains(shape.some, i) {
+			if !inShard(i) && !slices.Contains(shape.some, i) {
 				continue
 			}
 			t.Run(c.String(), func(t *testing.T) {
