@@ -12,6 +12,10 @@ import (
 // accesses is found with a probability of at least 1/(n k^(d-1)), of n actors and k strong accesses.
 //
 // There are so many warps that the seed also chooses who shares a priority: all of a rank, of a block, or of a warp.
+//
+// An actor that polls others and has the highest priority would use up the run. After 1,024 turns in a row in which
+// nothing has changed it goes below all others, as a thread that yields in Musuvathi and Qadeer, "Fair Stateless Model
+// Checking", PLDI 2008. Whatever it waits for then happens, and it is chosen again when nobody else can go on.
 type pct struct {
 	seed    uint64
 	grain   int
@@ -19,7 +23,22 @@ type pct struct {
 	lowered map[schedule.Actor]uint64
 	// known are priorities by the number of the actor. 0 is not known.
 	known []uint64
+	polls pollTurns
 }
+
+// pollTurns are turns in a row of one actor in which nothing has changed.
+type pollTurns struct {
+	actor    *actor
+	count    int
+	progress uint64 // run.progress before the first
+	yields   uint64 // actors that have gone below all others so far
+}
+
+// Those that have yielded are below lowestLowered, those that were lowered at a change below lowestGiven.
+const (
+	lowestLowered = 1 << 32
+	lowestGiven   = 1 << 33
+)
 
 func newPCT(seed uint64, length int) *pct {
 	const mostChanges = 4
@@ -40,7 +59,22 @@ func (s *pct) choose(r *run) choice {
 		clear(s.known)
 		a = r.best(s.before)
 	}
+	if s.polls.tooMany(r, a) {
+		s.polls.yields++
+		s.known[a.number] = lowestLowered - s.polls.yields
+		a = r.best(s.before)
+	}
 	return choice{actor: a, most: schedule.Forever, accesses: 1}
+}
+
+// tooMany counts a turn of an actor, and reports whether it has polled for so long that others should have their turns.
+func (p *pollTurns) tooMany(r *run, a *actor) bool {
+	const most = 1 << 10
+	if p.actor != a || p.progress != r.progress {
+		p.actor, p.count, p.progress = a, 0, r.progress
+	}
+	p.count++
+	return p.count > most
 }
 
 func (s *pct) before(a, b *actor) bool { return s.knownPriority(a) > s.knownPriority(b) }
@@ -58,10 +92,9 @@ func (s *pct) knownPriority(a *actor) uint64 {
 func (s *pct) priority(id schedule.Actor) uint64 {
 	group := s.group(id)
 	if p, ok := s.lowered[group]; ok {
-		return p
+		return lowestLowered + p
 	}
-	const lowest = 1 << 8
-	return max(lowest, hashOf(group, s.seed))
+	return max(lowestGiven, hashOf(group, s.seed))
 }
 
 // group stands for all that have the priority of an actor.
