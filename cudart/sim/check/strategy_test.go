@@ -67,19 +67,6 @@ func TestFailedCompareAndSwapChangesNothing(t *testing.T) {
 	}
 }
 
-// Warps that poll so much in each round of their loops that they are never seen to wait do not use up a run.
-func TestWarpsThatPollMuchYield(t *testing.T) {
-	poll := func(label string) string {
-		return label + ": " + strings.Repeat(loadX, 100) + "setp.eq.u32 %p, %a, 0; @%p bra " + label + ";"
-	}
-	for _, s := range DefaultStrategies {
-		e := explore(t, Exploration{Strategies: []Strategy{s}, Schedules: 20, Seed: 5}, poll("first"), poll("second"), storeX)
-		if !e.Clean() || e.Steps > 1<<17 {
-			t.Errorf("%s: %d steps, findings %v, incomplete %q, error %v", s, e.Steps, e.Findings, e.Incomplete, e.Err)
-		}
-	}
-}
-
 // Time passes for a warp that waits for a moment in a turn without a limit.
 func TestTimePassesWithinATurn(t *testing.T) {
 	const stay = `.reg .b64 %t, %t0; mov.u64 %t0, %globaltimer; again: mov.u64 %t, %globaltimer; sub.u64 %t, %t, %t0;
