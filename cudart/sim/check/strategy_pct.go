@@ -60,11 +60,17 @@ func (s *pct) choose(r *run) choice {
 		a = r.best(s.before)
 	}
 	if s.polls.tooMany(r, a) {
-		s.polls.yields++
-		s.known[a.number] = lowestLowered - s.polls.yields
+		s.yield(a)
 		a = r.best(s.before)
 	}
 	return choice{actor: a, most: schedule.Forever, accesses: 1}
+}
+
+// yield puts an actor below all others.
+func (s *pct) yield(a *actor) {
+	s.knownPriority(a)
+	s.polls.yields++
+	s.known[a.number] = lowestLowered - s.polls.yields
 }
 
 // tooMany counts a turn of an actor, and reports whether it has polled for so long that others should have their turns.

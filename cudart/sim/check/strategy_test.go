@@ -67,6 +67,16 @@ func TestFailedCompareAndSwapChangesNothing(t *testing.T) {
 	}
 }
 
+// Who alone can go on does so, however long it only reads.
+func TestReaderAloneGoesOn(t *testing.T) {
+	for _, s := range DefaultStrategies {
+		e := explore(t, Exploration{Strategies: []Strategy{s}, Schedules: 2}, strings.Repeat(loadX, 3000))
+		if !e.Clean() {
+			t.Errorf("%s: findings %v, incomplete %q, error %v", s, e.Findings, e.Incomplete, e.Err)
+		}
+	}
+}
+
 // Time passes for a warp that waits for a moment in a turn without a limit.
 func TestTimePassesWithinATurn(t *testing.T) {
 	const stay = `.reg .b64 %t, %t0; mov.u64 %t0, %globaltimer; again: mov.u64 %t, %globaltimer; sub.u64 %t, %t, %t0;
