@@ -29,6 +29,7 @@ func TestHabits(t *testing.T) {
 		{"reduce_scatter_perf -e 1K --device sim", works},
 		{"alltoall_perf -e 1K --device sim", works},
 		{"bench allreduce -N 10", "--rounds sets the number of samples"},
+		{"bench allreduce -r 10", "it has no root; --rounds sets the number of samples"},
 		{"allreduce --ngpus 2", "--nproc-per-node sets the number of GPUs"},
 		{"allreduce -d fp16 -e 1K --device sim", works},
 		{"all_reduce_perf -z 1", "leave it out"},

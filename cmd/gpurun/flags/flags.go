@@ -243,9 +243,14 @@ func Inapplicable(what *collective.Collective, word string) string {
 // why it has none, or returns "".
 func FirstInapplicable(f *pflag.FlagSet, what *collective.Collective) string {
 	for _, flag := range list() {
-		if why := Inapplicable(what, flag.name); why != "" && f.Changed(flag.name) {
-			return why
+		why := Inapplicable(what, flag.name)
+		switch {
+		case why == "" || !f.Changed(flag.name):
+			continue
+		case flag.name == "root": // -r is the number of runs to hyperfine
+			why += "; --rounds sets the number of samples"
 		}
+		return why
 	}
 	return ""
 }
