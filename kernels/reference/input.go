@@ -68,7 +68,7 @@ func (in Input) storer() func(rank int, i int64) uint64 {
 }
 
 // integer returns element i of a rank's input. The element type keeps the lower bits.
-func (in Input) integer(rank int, i int64) int64 {
+func (in *Input) integer(rank int, i int64) int64 {
 	h := in.hash(rank, i)
 	if in.Pattern == Random {
 		return int64(h)
@@ -144,7 +144,7 @@ func scaled(h uint64, n int64) int64 {
 	return int64(hi)
 }
 
-func (in Input) hash(rank int, i int64) uint64 {
+func (in *Input) hash(rank int, i int64) uint64 {
 	return mix(in.Seed + uint64(rank)*0xd1342543de82ef95 + uint64(i)*0x9e3779b97f4a7c15)
 }
 

@@ -24,14 +24,14 @@ func (in Input) integers() judge {
 }
 
 // cut keeps the lowest bits of x, and extends them by the sign for a signed type, else by zeros.
-func (in Input) cut(x int64, width int) int64 {
+func (in *Input) cut(x int64, width int) int64 {
 	if in.DType.Kind == collective.Unsigned {
 		return int64(uint64(x) << (64 - width) >> (64 - width))
 	}
 	return x << (64 - width) >> (64 - width)
 }
 
-func (in Input) combineIntegers(a, b int64) int64 {
+func (in *Input) combineIntegers(a, b int64) int64 {
 	less := b < a
 	if in.DType.Kind == collective.Unsigned {
 		less = uint64(b) < uint64(a)
@@ -54,7 +54,7 @@ func (in Input) combineIntegers(a, b int64) int64 {
 	}
 }
 
-func (in Input) divide(sum int64) int64 {
+func (in *Input) divide(sum int64) int64 {
 	if in.DType.Kind == collective.Unsigned {
 		return int64(uint64(sum) / uint64(in.World))
 	}

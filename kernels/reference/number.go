@@ -20,7 +20,7 @@ func (in Input) exactNumbers() judge {
 	}
 }
 
-func (in Input) combineNumbers(a, b float64) float64 {
+func (in *Input) combineNumbers(a, b float64) float64 {
 	switch in.Op {
 	case collective.Prod:
 		return a * b
@@ -33,7 +33,7 @@ func (in Input) combineNumbers(a, b float64) float64 {
 	}
 }
 
-func (in Input) finish(x float64) float64 {
+func (in *Input) finish(x float64) float64 {
 	switch {
 	case in.Op != collective.Avg:
 		return x
@@ -92,17 +92,14 @@ func (in Input) summing() float64 {
 func (in Input) sums() func(i int64) (sum, bound float64) {
 	g, number := in.summing(), in.numbers()
 	return func(i int64) (float64, float64) {
-		// lost keeps what adding to sum rounds away (Neumaier, 1974), so that
-		// the reference is exact enough for doubles.
+		// lost keeps what adding to sum rounds away, so that the reference is exact enough for doubles. Without
+		// branches: Knuth, The Art of Computer Programming, volume 2, 4.2.2, theorem B.
 		var sum, lost, magnitude float64
 		for rank := range in.World {
 			x := number(rank, i)
 			t := sum + x
-			if math.Abs(sum) >= math.Abs(x) {
-				lost += sum - t + x
-			} else {
-				lost += x - t + sum
-			}
+			added := t - sum
+			lost += (sum - (t - added)) + (x - added)
 			sum = t
 			magnitude += math.Abs(x)
 		}
