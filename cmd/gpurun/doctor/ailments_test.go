@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cudart/dl"
 	"gpurun/cudart/nvml"
 )
@@ -238,6 +239,28 @@ func TestGPUThatDoesNotAnswer(t *testing.T) {
 		want := []string{silent, silent, silent, silent, "WARN topology"}
 		if diff := cmp.Diff(want, complaints); diff != "" || len(d.Devices) != 4 {
 			t.Errorf("%d devices; %s", len(d.Devices), diff)
+		}
+	}
+}
+
+// A GPU that has failed gives another exit code than what is wrong with the machine around it: the one is replaced, the
+// other may be gone at the next try.
+func TestFailedGPUHasACodeOfItsOwn(t *testing.T) {
+	for name, test := range map[string]struct {
+		code   int
+		change func(*machine)
+	}{
+		"nothing failed": {exit.OK, func(*machine) {}},
+		"errors":         {exit.UnfitMachine, func(m *machine) { m.gpus.health[2].ECC.Uncorrected = 3 }},
+		"bad row":        {exit.UnfitMachine, func(m *machine) { m.gpus.health[0].Remapped.Failed = true }},
+		"lost":           {exit.UnfitMachine, func(m *machine) { m.gpus.err = nvml.ErrGPUIsLost }},
+		"silent":         {exit.OK, func(m *machine) { m.gpus.err = errBroken }},
+		"driver":         {exit.Environment, func(m *machine) { m.nvml = &nvml.Error{Code: nvml.ErrLibRMMismatch} }},
+	} {
+		m := healthy()
+		test.change(m)
+		if code := exit.Code(Verdict(Examine(m.sources()))); code != test.code {
+			t.Errorf("%s: code %d, want %d", name, code, test.code)
 		}
 	}
 }

@@ -80,6 +80,20 @@ func (d Diagnosis) Worst() Status {
 // WrongData reports whether any pair got other data than were sent.
 func (d Diagnosis) WrongData() bool { return slices.ContainsFunc(d.Pairs, result.Pair.Wrong) }
 
+// The checks of which a failure is that of a GPU, and not of what is installed or set on the machine.
+const (
+	healthCheck = "gpu health"
+	eccCheck    = "ecc"
+	rowsCheck   = "remapped rows"
+)
+
+// GPUFailed reports whether a GPU has failed: it is lost, or its memory has errors that it could not correct.
+func (d Diagnosis) GPUFailed() bool {
+	return slices.ContainsFunc(d.Findings, func(f Finding) bool {
+		return f.Status == Fail && slices.Contains([]string{healthCheck, eccCheck, rowsCheck}, f.Check)
+	})
+}
+
 // add appends a finding, unless it is about nothing.
 func (d *Diagnosis) add(findings ...Finding) {
 	for _, f := range findings {

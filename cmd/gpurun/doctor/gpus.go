@@ -34,7 +34,7 @@ func (d *Diagnosis) addDevices(gpus GPUs, devices []nvml.Device) []Finding {
 // noHealth is about a GPU that does not answer, which is grave where it has fallen
 // off the bus or must be reset.
 func noHealth(err error) Finding {
-	f := warn("gpu health", "see nvidia-smi -q and the kernel log (dmesg)", "%v", err)
+	f := warn(healthCheck, "see nvidia-smi -q and the kernel log (dmesg)", "%v", err)
 	if errors.Is(err, nvml.ErrGPUIsLost) || errors.Is(err, nvml.ErrResetRequired) {
 		f.Status = Fail
 	}

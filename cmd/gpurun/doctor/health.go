@@ -15,10 +15,10 @@ func (s Sources) health(devices []Device) []Finding {
 			"end the programs that use the GPUs: they disturb measurements, and large sizes may not fit", devices, s.memory),
 		perGPU("mig", "MIG is off", "a GPU with MIG has no peer access; turn MIG off with nvidia-smi -mig 0 and reset the "+
 			"GPU, or take others", devices, mig),
-		perGPU("ecc", "ECC is on and has found nothing that it could not correct",
+		perGPU(eccCheck, "ECC is on and has found nothing that it could not correct",
 			"after errors that were not corrected, end all programs and reset the GPU (nvidia-smi -r), "+
 				"and have it replaced if they come back; ECC is turned on by nvidia-smi -e 1", devices, ecc),
-		perGPU("remapped rows", "no memory row waits for a reset",
+		perGPU(rowsCheck, "no memory row waits for a reset",
 			"reset the GPU (nvidia-smi -r) or reboot; have it replaced if a row could not be remapped", devices, remapped),
 		perGPU("clocks", "the hardware does not reduce the clocks",
 			"check cooling and power; nvidia-smi -q -d PERFORMANCE shows more", devices, clocks),

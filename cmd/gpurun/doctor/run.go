@@ -56,7 +56,10 @@ func Verdict(d Diagnosis) error {
 		return nil
 	}
 	code := exit.Environment
-	if d.WrongData() {
+	switch {
+	case d.GPUFailed():
+		code = exit.UnfitMachine
+	case d.WrongData():
 		code = exit.WrongData
 	}
 	var failed []string
