@@ -3,10 +3,13 @@ package check
 import "math/rand/v2"
 
 // late chooses at random, as the strategy random does. But a rank, a block of each launch, or a warp of each block goes
-// on only when nothing else can.
+// on only when nothing else can, or when the others have only polled for long.
 type late struct {
 	random
 	isLate func(*actor) bool
+	// progress is run.progress before the turns of the others in a row in which nothing has changed.
+	progress uint64
+	turns    int
 }
 
 func newLate(seed uint64, ranks int) *late {
@@ -26,12 +29,32 @@ func newLate(seed uint64, ranks int) *late {
 }
 
 func (s *late) choose(r *run) choice {
-	s.only = func(a *actor) bool { return !s.isLate(a) }
-	if next := s.random.choose(r); next.actor != nil {
-		return next
+	if !s.onlyPolls(r) {
+		if next := s.among(r, func(a *actor) bool { return !s.isLate(a) }); next.actor != nil {
+			return next
+		}
 	}
-	s.only = s.isLate
-	next := s.random.choose(r)
+	next := s.among(r, s.isLate)
 	s.task = nil
+	if next.actor == nil {
+		next = s.among(r, func(a *actor) bool { return !s.isLate(a) })
+	}
 	return next
+}
+
+// among chooses among some actors.
+func (s *late) among(r *run, only func(*actor) bool) choice {
+	s.only = only
+	return s.random.choose(r)
+}
+
+// onlyPolls counts a turn, and reports whether nothing has changed for so many turns that the others seem to wait for
+// who is late. A warp whose lanes poll in several loops is not seen to wait if its turns are shorter than these.
+func (s *late) onlyPolls(r *run) bool {
+	const most = 1 << 12
+	if s.progress != r.progress {
+		s.progress, s.turns = r.progress, 0
+	}
+	s.turns++
+	return s.turns > most
 }
