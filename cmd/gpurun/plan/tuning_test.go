@@ -38,11 +38,13 @@ func TestBuiltInTuning(t *testing.T) {
 		{"allreduce", collective.RMSNorm, 8192, 4, 64 << 10, "oneshot_lamport"},
 		{"allreduce", collective.RMSNorm, 4096, 4, 64 << 20, "twoshot_lamport"},
 		{"allreduce", collective.NoEpilogue, 0, 4, 64 << 20, "twoshot_push"},
-		{"broadcast", collective.NoEpilogue, 0, 2, 256 << 10, "ll"},
-		{"broadcast", collective.NoEpilogue, 0, 2, 1 << 20, "p2p"},
-		{"broadcast", collective.NoEpilogue, 0, 4, 64 << 10, "ll"},
-		{"reduce", collective.NoEpilogue, 0, 2, 1 << 20, "ll"},
-		{"reduce", collective.NoEpilogue, 0, 2, 4 << 20, "p2p"},
+		{"broadcast", collective.NoEpilogue, 0, 2, 256 << 10, "lamport"},
+		{"broadcast", collective.NoEpilogue, 0, 2, 1 << 20, "lamport"},
+		{"broadcast", collective.NoEpilogue, 0, 4, 64 << 10, "lamport"},
+		{"reduce", collective.NoEpilogue, 0, 2, 1 << 20, "oneshot_lamport"},
+		{"reduce", collective.NoEpilogue, 0, 2, 4 << 20, "oneshot_lamport"},
+		{"reduce", collective.NoEpilogue, 0, 2, 64 << 20, "p2p"},
+		{"reduce", collective.NoEpilogue, 0, 4, 256 << 20, "twoshot_bulk"},
 	} {
 		q := tuning.Query{
 			GPU: "NVIDIA H200", SM: 90, Collective: c.collective, World: c.world, Epilogue: c.epilogue, Hidden: c.hidden,
