@@ -27,7 +27,7 @@ barriers.`
 
 const kernelExample = `  gpurun kernel init oneshot.ptx                       draft oneshot.toml
   gpurun kernel show oneshot.toml --nproc-per-node 4   what every rank gets
-  gpurun kernel oneshot.toml -d bfloat16               run and verify it
+  gpurun kernel oneshot.toml                           run and verify it
   gpurun --nproc-per-node 4 kernel oneshot.toml -e 1M
   gpurun kernel oneshot.toml -b 1M -e 1M --trace timeline.json`
 

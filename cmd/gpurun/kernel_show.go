@@ -25,7 +25,7 @@ with its line in the file. It needs no device: addresses are made up.
 Exit codes: 0 the call can be launched so on every rank; 2 usage, or an error in the file.`
 
 const kernelShowExample = `  gpurun kernel show oneshot.toml --nproc-per-node 4
-  gpurun kernel show oneshot.toml -d bfloat16 -o max -b 1M --json`
+  gpurun kernel show oneshot.toml -b 1M --json`
 
 func newKernelShowCommand(a *program.Invocation) *cobra.Command {
 	cmd := &cobra.Command{

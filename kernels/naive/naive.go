@@ -18,13 +18,20 @@ func Algorithm(of string, shape collective.Shape) *collective.Algorithm {
 	return InChunks(of, shape, 8<<20)
 }
 
+func summary(shape collective.Shape) string {
+	if shape.Reduces {
+		return "stages inputs, copies them from all ranks, reduces; works without peer access"
+	}
+	return "stages inputs, copies them from the ranks; works without peer access"
+}
+
 // InChunks is Algorithm with chunks of so many bytes of a part, a multiple of 16. The chunk bounds
 // the scratch: it holds a chunk of each staged part and, if the collective reduces, of each copy.
 func InChunks(of string, shape collective.Shape, chunk int64) *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: of,
 		Name:       "naive",
-		Summary:    "stages inputs, copies them from all ranks, reduces; works without peer access",
+		Summary:    summary(shape),
 		Kernels:    kernels(shape),
 		Others:     barrier.FlagKernels(),
 		MaxRanks:   collective.MaxRanks,

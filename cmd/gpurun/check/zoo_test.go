@@ -94,7 +94,7 @@ func findAmong(t *testing.T, cases []plannedCase, want zooFinding, anyOrder bool
 	var seen strings.Builder
 	for round := range uint64(most) {
 		for _, c := range cases {
-			e := engine.Exploration{Schedules: len(engine.DefaultStrategies), Seed: 1 + round}
+			e := engine.Exploration{Schedules: len(engine.DefaultStrategies), Seed: 1 + round, Diagnose: true}
 			explored, err := engine.Explore(c.config(), e, c.calls.Task)
 			if err != nil {
 				t.Fatal(err)
