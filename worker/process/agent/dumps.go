@@ -171,7 +171,7 @@ func (g *group) targets() (all []collect.Worker) {
 }
 
 // HasFailed is what a worker does that has reported its failure and is about to end.
-const HasFailed = "has reported its failure"
+const HasFailed = "failed, and about to end"
 
 // DescribeExit says how a worker ended, as a dump does.
 func DescribeExit(exit spawn.ExitStatus) string {
