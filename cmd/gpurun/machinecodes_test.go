@@ -122,13 +122,13 @@ func appliesTo(codes map[string]any, code int) bool {
 
 // jobWords and jobSetWords are how docs/kubernetes.md writes actions of Jobs and JobSets, by the beginning of a cell.
 var jobWords = map[string]string{
-	"the Job fails at once": "FailJob", "the Job makes another pod, which does not count": "Ignore",
+	"the Job fails at once": "FailJob", "the Job makes another pod, which backoffLimit does not count": "Ignore",
 	"the Job makes another pod, at most": "Count",
 }
 
 var jobSetWords = map[string]string{
 	"all pods are created again": "FailJob", "the JobSet fails": "Count", // backoffLimit is 0
-	"its Job makes another pod, which does not count": "Ignore", "the JobSet begins again once": "Count",
+	"its Job makes another pod, which backoffLimit does not count": "Ignore", "the JobSet begins again once": "Count",
 	"the container starts again": "Restart", "the containers start again": "Restart",
 }
 

@@ -27,7 +27,7 @@ type watch struct {
 }
 
 // await passes signals on, and checks the agent, until the agent has ended.
-func await(agent *exec.Cmd, lifeline *os.File, incoming <-chan os.Signal, notify func(string)) (int, error) {
+func await(agent *exec.Cmd, lifeline *os.File, incoming, deadly <-chan os.Signal, notify func(string)) (int, error) {
 	ended, answered := make(chan error, 1), make(chan struct{}, 1)
 	go func() { ended <- agent.Wait() }()
 	go func() {
@@ -38,8 +38,6 @@ func await(agent *exec.Cmd, lifeline *os.File, incoming <-chan os.Signal, notify
 	w := &watch{
 		process: agent.Process, lifeline: lifeline, health: health{pid: agent.Process.Pid}, notify: notify,
 	}
-	caught, release := catchDeadly()
-	defer release()
 	checks := time.NewTicker(checkInterval)
 	defer checks.Stop()
 	for {
@@ -48,7 +46,7 @@ func await(agent *exec.Cmd, lifeline *os.File, incoming <-chan os.Signal, notify
 			if err := w.passOn(s); err != nil {
 				return 0, err
 			}
-		case s := <-caught:
+		case s := <-deadly:
 			if err := w.endFor(s); err != nil {
 				return 0, err
 			}
