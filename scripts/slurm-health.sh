@@ -62,7 +62,7 @@ case $code in
     exit 0
     ;;
   4) drain "gpurun $check: a time-out of a rank or a kernel: $finding" ;;
-  1 | 3 | 5 | 6 | 99) drain "gpurun $check: $finding" ;;
+  1 | 3 | 5 | 6 | 99 | 220) drain "gpurun $check: $finding" ;;
   *)
     say "$node is not drained: gpurun $check exited with code $code: $finding"
     exit 0

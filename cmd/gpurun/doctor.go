@@ -26,7 +26,8 @@ Without a GPU, doctor says what is missing. With --device sim, the check of pair
 in the simulator, for all pairs at once.
 
 Exit codes: 0 no check failed; 1 a link carried wrong data; 2 usage; 3 another check
-failed, or --require-gpu was given and there is no GPU; 128+n ended by signal n.`
+failed, or --require-gpu was given and there is no GPU; 220 a GPU failed; 128+n ended by
+signal n.`
 
 const doctorExample = `  gpurun doctor
   gpurun doctor --json | jq '.findings[] | select(.status != "OK")'

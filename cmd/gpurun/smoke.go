@@ -23,8 +23,8 @@ Without a GPU smoke fails, unless --device sim asks for the simulator. There, an
 without built-in thresholds, only the data decide the verdict, and smoke says so.
 
 Exit codes: 0 passed; 2 usage; 128+n ended by signal n; else the worst of, in this order:
-1 wrong data; 4 timeout; 5 a worker died; 6 the ranks did not meet; 3 the machine lacks
-a GPU, a driver or a library; 99 right, but a threshold was missed.`
+220 a GPU failed; 1 wrong data; 4 timeout; 5 a worker died; 6 the ranks did not meet; 3 the
+machine lacks a GPU, a driver or a library; 99 right, but a threshold was missed.`
 
 const smokeExample = `  gpurun smoke --require-gpu --junit smoke.xml
   gpurun --nproc-per-node 4 smoke --quick

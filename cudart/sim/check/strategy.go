@@ -16,7 +16,8 @@ const (
 	Random Strategy = "random"
 	// PCT runs the one of highest priority, and lowers its priority at a few random places.
 	PCT Strategy = "pct"
-	// Late lets a rank, a block of all ranks, or a warp of all blocks go on only when nothing else can.
+	// Late lets a rank, a block of all ranks, or a warp of all blocks go on only when nothing else can, or when all else
+	// has polled for long.
 	Late Strategy = "late"
 	// Bounded lets everyone run until it waits, with a few preemptions at random places.
 	Bounded Strategy = "bounded"
