@@ -34,6 +34,9 @@ type Info struct {
 	LaunchesBlock bool `json:"launches_block,omitempty"`
 }
 
+// SimulatorName is the model of simulated devices, as [Info] names it.
+const SimulatorName = "gpurun simulator"
+
 // Backend finds and opens devices.
 type Backend interface {
 	// Name is "cuda" or "sim".

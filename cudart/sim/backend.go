@@ -84,7 +84,7 @@ func (b *Backend) Devices() ([]cudart.Info, error) {
 	infos := make([]cudart.Info, b.devices)
 	for i := range infos {
 		infos[i] = cudart.Info{
-			Backend: "sim", Ordinal: i, Name: "gpurun simulator",
+			Backend: "sim", Ordinal: i, Name: cudart.SimulatorName,
 			UUID:  fmt.Sprintf("GPU-51300000-0000-0000-0000-%012d", i),
 			Major: b.options.Major, Minor: b.options.Minor,
 			SMs: multiprocessors, TotalMemory: memory.total,

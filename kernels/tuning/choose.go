@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gpurun/cudart"
 	"gpurun/kernels/collective"
 )
 
@@ -53,7 +54,8 @@ func (ts Tables) Choose(q Query) (Choice, bool) {
 }
 
 // nearest finds the table with the nearest compute capability. Of several, it takes the one with rules for the
-// epilogue, then with the nearest number of ranks, then the GPU's own, then the one with the most rules.
+// epilogue, then with the nearest number of ranks, then the GPU's own, then the one with the most rules. What costs
+// little in the simulator says nothing about GPUs, so its table is farther from a GPU than that of any other GPU.
 func (ts Tables) nearest(q Query) (Table, bool) {
 	if len(ts) == 0 {
 		return Table{}, false
@@ -65,9 +67,12 @@ func (ts Tables) nearest(q Query) (Table, bool) {
 
 // distances tells how far the table is from a query: the first number that differs decides between tables.
 func (t Table) distances(q Query) []int {
-	capability, model, epilogue := abs(t.sm()-q.SM), 1, 0
+	kind, capability, model, epilogue := 0, abs(t.sm()-q.SM), 1, 0
 	if t.GPU == q.GPU {
 		capability, model = 0, 0
+	}
+	if (t.GPU == cudart.SimulatorName) != (q.GPU == cudart.SimulatorName) {
+		kind = 1
 	}
 	rules := t.with(q.Epilogue)
 	if len(rules) == 0 {
@@ -77,7 +82,7 @@ func (t Table) distances(q Query) []int {
 	for _, r := range rules {
 		world = min(world, abs(r.World-q.World))
 	}
-	return []int{capability, epilogue, world, model, -len(t.Rules)}
+	return []int{kind, capability, epilogue, world, model, -len(t.Rules)}
 }
 
 // sm is the compute capability, 10*major+minor.

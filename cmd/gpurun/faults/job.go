@@ -49,7 +49,8 @@ const waiting = 2 // seconds
 func collectiveJob(c Cell, further ...string) Job {
 	args := []string{
 		"--device", "sim", "--nproc-per-node", strconv.Itoa(ranks), "--log-level", "debug", "--grace", "1",
-		"allreduce", "-b", "64K", "-e", "64K", "-n", "20", "-N", "1000000", "-T", strconv.Itoa(waiting),
+		"allreduce", "--algo", "oneshot_lamport", "-b", "64K", "-e", "64K",
+		"-n", "20", "-N", "1000000", "-T", strconv.Itoa(waiting),
 	}
 	ready := (*Scene).collectiveRuns
 	if c.Moment == BeforeJoin {

@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"strings"
 	"testing"
 
+	"gpurun/cudart"
+	"gpurun/kernels"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/tuning"
 )
@@ -53,6 +56,32 @@ func TestBuiltInTuning(t *testing.T) {
 		}
 		if got, ok := tables.Choose(q); !ok || got.Algorithm != c.want {
 			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}
+
+// TestTuningOfTheSimulator: the simulator goes by its own table, whatever its architecture and number of ranks, and no
+// GPU goes by it, not even one of the same compute capability.
+func TestTuningOfTheSimulator(t *testing.T) {
+	tables, err := builtInTuning()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range kernels.Collectives() {
+		for _, world := range []int{2, 3, 4, 8} {
+			for _, sm := range []int{80, 90, 100} {
+				for _, gpu := range []string{cudart.SimulatorName, "NVIDIA H100", "NVIDIA B200"} {
+					q := tuning.Query{
+						GPU: gpu, SM: sm, Collective: c.Name, World: world, Bytes: 64 << 10,
+						Able: func(string) bool { return true },
+					}
+					choice, ok := tables.Choose(q)
+					own := strings.HasPrefix(choice.Reason, "measured best on "+cudart.SimulatorName)
+					if !ok || own != (gpu == cudart.SimulatorName) {
+						t.Errorf("%s, compute capability %d, %s, %d ranks: %+v", gpu, sm, c.Name, world, choice)
+					}
+				}
+			}
 		}
 	}
 }
