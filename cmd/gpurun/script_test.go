@@ -77,13 +77,13 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// runBriefly saves processor time unless the run is exhaustive. The processes of a script collect garbage only when
-// they have a lot: they live shortly, and would spend a fifth of their time on it. A case makes two calls in a row and
-// not four, where the script does not say how many.
+// runBriefly saves processor time. The processes of a script collect garbage only when they have a lot: they live
+// shortly, and would spend a fifth of their time on it. Unless the run is exhaustive, a case makes two calls in a row
+// and not four, where the script does not say how many.
 func runBriefly(env *testscript.Env) {
+	env.Setenv("GOGC", "off")
+	env.Setenv("GOMEMLIMIT", "256MiB")
 	if os.Getenv("GPURUN_EXHAUSTIVE") != "1" {
-		env.Setenv("GOGC", "off")
-		env.Setenv("GOMEMLIMIT", "256MiB")
 		env.Setenv("GPURUN_WARMUP_ITERS", "0")
 		env.Setenv("GPURUN_ITERS", "2")
 	}

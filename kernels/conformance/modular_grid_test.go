@@ -116,7 +116,10 @@ func alternate(m *member, c testCall, counts []int64, times int) error {
 // 20 repetitions give the same bits on all ranks, also where results are rounded.
 func TestModularGridRepeated(t *testing.T) {
 	parallelInSimulator(t)
-	const repetitions = 20
+	repetitions := 20
+	if !onGPU(t) && !exhaustive() {
+		repetitions = 5
+	}
 	for _, world := range sample([]int{2, 4, 8}, 1) {
 		pool := newRankPool(t, gridGroup(t, world))
 		for _, c := range modularCalls(t, world) {

@@ -20,7 +20,7 @@ const (
 // nccl-tests' cases: every collective, algorithm, type and operation, on sizes that double, in place and out of place,
 // aligned and not, with inputs whose results are exact.
 //
-// There are more cases than time. In the order of the list, every 127th case runs, or every 379th unless the run is
+// There are more cases than time. In the order of the list, every 127th case runs, or every 757th unless the run is
 // exhaustive, and every 1009th of the cases that only GPUs run. These numbers are primes, and coprime to the number of
 // values of each property, so that every type is combined with every size, and so on.
 func TestNCCLTestsGrid(t *testing.T) {
@@ -51,7 +51,7 @@ func ncclTestsStep() int {
 	if exhaustive() {
 		return 127
 	}
-	return 379
+	return 757
 }
 
 // ncclTestsCalls goes through all cases of some calls. A list of the cases would take gigabytes.
