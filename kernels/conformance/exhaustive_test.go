@@ -7,8 +7,8 @@ import (
 )
 
 // exhaustive reports whether tests run every case. `go test` alone runs at least one case of each
-// kind, in less than half the processor time; with GPURUN_EXHAUSTIVE=1 it runs all of them. GPURUN_SHARD=0/3
-// leaves out two thirds of the longest lists again: see [inShard].
+// kind, in less than half the processor time; with GPURUN_EXHAUSTIVE=1 it runs all of them. GPURUN_SHARD=0/6
+// leaves out five sixths of the longest lists again: see [inShard].
 func exhaustive() bool { return os.Getenv("GPURUN_EXHAUSTIVE") == "1" }
 
 // inShard reports whether an exhaustive run has case number i of a long list: of GPURUN_SHARD=k/n those with

@@ -71,12 +71,13 @@ type candidate struct {
 	*mutate.Mutant
 }
 
-// part says which part of the mutants is run without GPURUN_MUTANTS: with GPURUN_EXHAUSTIVE a tenth, else a fortieth.
+// part says which part of the mutants is run without GPURUN_MUTANTS: with GPURUN_EXHAUSTIVE a twentieth, else an
+// eightieth.
 func part() uint32 {
 	if os.Getenv("GPURUN_EXHAUSTIVE") == "1" {
-		return 10
+		return 20
 	}
-	return 40
+	return 80
 }
 
 // isWanted picks mutants, the same ones each time: one in so many of those of the subject's share.
