@@ -116,7 +116,7 @@ func (m *merge) findUnlaunched() {
 func explains(all []engine.Found) bool {
 	return slices.ContainsFunc(all, func(f engine.Found) bool {
 		return slices.Contains([]engine.Kind{
-			engine.Deadlock, engine.OutOfBounds, engine.Misaligned, engine.Freed, engine.BarrierDivergence,
+			engine.Deadlock, engine.OutOfBounds, engine.Misaligned, engine.Freed, engine.BarrierDivergence, engine.EndlessLoop,
 		}, f.Kind)
 	})
 }
@@ -152,7 +152,7 @@ func verdict(r checkreport.Report) (string, int) {
 	deadlocks, mistakes := 0, 0
 	for _, f := range r.Findings {
 		switch {
-		case f.Kind == string(engine.Deadlock):
+		case f.Kind == string(engine.Deadlock), f.Kind == string(engine.EndlessLoop):
 			deadlocks++
 		case !f.Note:
 			mistakes++

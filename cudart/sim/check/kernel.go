@@ -57,6 +57,7 @@ func (t *kernelTask) turn(a *actor, next choice) (most int) {
 	state, instructions, strong, err := a.warp.Turn(most, next.accesses)
 	t.run.steps += instructions / longTurn
 	t.run.strong += strong
+	a.loops(instructions, strong, state)
 	if next.accesses >= 0 && state == exec.WarpRuns {
 		most = instructions
 	}

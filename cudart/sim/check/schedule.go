@@ -102,6 +102,7 @@ func (r *run) schedule() error {
 	for {
 		r.hold()
 		if r.steps >= r.checker.cfg.Steps {
+			r.endless()
 			r.isIncomplete("the run ended after %d steps, its budget", r.steps)
 			return errors.Join(fmt.Errorf("the ranks did not end within %d steps; allow more", r.steps), r.errors())
 		}

@@ -26,6 +26,7 @@ const (
 	LostSignal        Kind = "lost-signal"
 	Torn              Kind = "torn"
 	BarrierDivergence Kind = "barrier-divergence"
+	EndlessLoop       Kind = "endless-loop"
 )
 
 // PriorNotWaited is the cause of a race between two kernels of a stream that programmatic dependent launch lets

@@ -4,10 +4,11 @@ import "gpurun/cudart/sim/check/race"
 
 // verbs say what the sides of a finding did, in their order.
 var verbs = map[Kind][]string{
-	LostSignal: {"wrote", "overwrote it", "waits for it"},
-	StaleFlag:  {"wrote in an earlier launch", "read that", "writes too late"},
-	Torn:       {"wrote", "reads"},
-	Leak:       {"allocates"},
+	LostSignal:  {"wrote", "overwrote it", "waits for it"},
+	StaleFlag:   {"wrote in an earlier launch", "read that", "writes too late"},
+	Torn:        {"wrote", "reads"},
+	Leak:        {"allocates"},
+	EndlessLoop: {"loops"},
 }
 
 var past = map[race.Kind]string{race.Read: "read", race.Write: "wrote", race.Update: "updated", race.Fence: "fenced"}

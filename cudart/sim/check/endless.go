@@ -1,0 +1,65 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"gpurun/cudart/sim/check/finding"
+	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/exec"
+)
+
+// EndlessLoop: warps have used up the budget of the run in loops that nothing ends. It is looked for only then, because
+// until then a loop may be a long computation.
+const EndlessLoop = finding.EndlessLoop
+
+const causeEndless = "a loop without a strong access, which no other thread can end"
+
+// loops notes behind a turn how many steps a warp has spent without a strong access.
+func (a *actor) loops(instructions, strong int, state exec.WarpState) {
+	if strong > 0 || state != exec.WarpRuns {
+		a.barren = 0
+		return
+	}
+	a.barren += 1 + instructions/longTurn
+}
+
+// endless notes warps that have spent at least half of the budget without a strong access, up to its end. Those that have
+// spent less than a hundredth may do something else.
+func (r *run) endless() {
+	var looping []*actor
+	steps := 0
+	for _, t := range r.tasks {
+		for _, a := range t.awake {
+			if a.barren > r.checker.cfg.Steps/100 {
+				looping, steps = append(looping, a), steps+a.barren
+			}
+		}
+	}
+	if steps < r.checker.cfg.Steps/2 {
+		return
+	}
+	slices.SortFunc(looping, func(a, b *actor) int { return cmp.Or(b.barren-a.barren, a.id.Compare(b.id)) })
+	for _, a := range looping {
+		if site, ok := a.site(); ok {
+			d := a.task.observer.watched.doer(a.id.Block, a.id.Warp)
+			r.addOther(Finding{
+				Kind: EndlessLoop, Cause: causeEndless, Count: 1, Sides: []Access{sideOf(d, site, race.Fence)},
+				Where:  fmt.Sprintf("rank %d block %d warp %d has executed no strong access for %d steps", a.id.Rank, a.id.Block, a.id.Warp, a.barren),
+				Advice: "load what the loop waits for in each round, by ld.relaxed, ld.acquire or ld.volatile",
+			})
+			return // the others mostly stand in the same loop
+		}
+	}
+}
+
+// site is where some lanes of a warp are that do not wait.
+func (a *actor) site() (exec.Site, bool) {
+	for _, w := range a.task.grid.Waits() {
+		if w.Block == a.id.Block && w.Warp == a.id.Warp && (w.State == exec.Goes || w.State == exec.Polling) {
+			return w.Site, true
+		}
+	}
+	return exec.Site{}, false
+}
