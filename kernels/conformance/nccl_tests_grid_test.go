@@ -20,8 +20,8 @@ const (
 // nccl-tests' cases: every collective, algorithm, type and operation, on sizes that double, in place and out of place,
 // aligned and not, with inputs whose results are exact.
 //
-// There are more cases than time. In the order of the list, every 127th case runs, or every 757th unless the run is
-// exhaustive, and every 1009th of the cases that only GPUs run. These numbers are primes, and coprime to the number of
+// There are more cases than time. In the order of the list, every 757th case runs, in an exhaustive run every 127th of the
+// shard as well, and every 1009th of the cases that only GPUs run. These numbers are primes, and coprime to the number of
 // values of each property, so that every type is combined with every size, and so on.
 func TestNCCLTestsGrid(t *testing.T) {
 	parallelInSimulator(t)
@@ -32,11 +32,15 @@ func TestNCCLTestsGrid(t *testing.T) {
 		}
 		pool, small, large := newRankPool(t, g), 0, 0
 		for c := range ncclTestsCalls(gridCalls(t, world, "")) {
-			number, step := &small, ncclTestsStep()
+			chosen := false
 			if c.largerBytes() > ncclTestsSimulated {
-				number, step = &large, 1009
+				large++
+				chosen = large%1009 == 0
+			} else {
+				small++
+				chosen = small%757 == 0 || small%127 == 0 && inShard(small/127)
 			}
-			if *number++; *number%step == 0 {
+			if chosen {
 				t.Run(ncclTestsName(c), func(t *testing.T) {
 					skipLarge(t, c.largerBytes(), ncclTestsSimulated)
 					pool.run(t, runCall(c))
@@ -44,14 +48,6 @@ func TestNCCLTestsGrid(t *testing.T) {
 			}
 		}
 	}
-}
-
-// ncclTestsStep is the distance in the list from one case that runs in the simulator to the next.
-func ncclTestsStep() int {
-	if exhaustive() {
-		return 127
-	}
-	return 757
 }
 
 // ncclTestsCalls goes through all cases of some calls. A list of the cases would take gigabytes.
