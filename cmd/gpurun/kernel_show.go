@@ -20,7 +20,8 @@ import (
 
 const kernelShowLong = `show prints what every rank gets in one call of a kernel file: the buffers, and for each step
 the grid, the block, the cluster, the shared memory and all arguments, in hexadecimal, each
-with its line in the file. It needs no device: addresses are made up.
+with its line in the file. It needs no device: addresses are made up. Without --nproc-per-node
+there are as many ranks as the first of the file's world, or 2.
 
 Exit codes: 0 the call can be launched so on every rank; 2 usage, or an error in the file.`
 

@@ -30,6 +30,10 @@ func (e *OutsideError) Error() string {
 	if e.Behind {
 		where = "behind"
 	}
+	if e.Bytes == 1 {
+		return fmt.Sprintf("a call wrote outside its buffers: 1 byte %s %s has changed, at a distance of %d",
+			where, e.Buffer, e.Distance)
+	}
 	return fmt.Sprintf("a call wrote outside its buffers: %d bytes %s %s have changed, the nearest at a distance of %d",
 		e.Bytes, where, e.Buffer, e.Distance)
 }

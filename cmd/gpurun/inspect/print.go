@@ -51,8 +51,8 @@ func (f File) print(w io.Writer) {
 		if v.Extern {
 			extern = ", extern"
 		}
-		fmt.Fprintf(w, "  variable %s: .%s .%s, %d bytes, aligned to %d%s\n", v.Name, v.Space, v.Type, v.Size, v.Align,
-			extern)
+		fmt.Fprintf(w, "  variable %s: .%s .%s, %s, aligned to %d%s\n", v.Name, v.Space, v.Type,
+			suggest.Count(int(v.Size), "byte", "bytes"), v.Align, extern)
 	}
 	for _, note := range f.Notes {
 		fmt.Fprintf(w, "  %s\n", note)
@@ -70,7 +70,7 @@ func (k Kernel) print(w io.Writer) {
 	}
 	fmt.Fprintln(w, head)
 	for _, p := range k.Parameters {
-		fmt.Fprintf(w, "    parameter\t.%s\t%d bytes at %d\t%s\n", p.Type, p.Size, p.Offset, p.Name)
+		fmt.Fprintf(w, "    parameter\t.%s\t%s at %d\t%s\n", p.Type, suggest.Count(int(p.Size), "byte", "bytes"), p.Offset, p.Name)
 	}
 	var registers []string
 	for _, name := range slices.Sorted(maps.Keys(k.Registers)) {
