@@ -23,8 +23,8 @@ import (
 // copy with that name into PATH, and gpurun executes itself by that path. The same
 // program goes by the name torchrun, too.
 func TestMain(m *testing.M) {
-	// Scripts wait as much as they compute: one more than there are cores keeps them busy.
-	if err := flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)); err != nil {
+	// Scripts wait more than they compute: this many keep the cores busy.
+	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)+1)); err != nil {
 		panic(err)
 	}
 	testscript.Main(m, map[string]func(){"gpurun": main, "torchrun": main})

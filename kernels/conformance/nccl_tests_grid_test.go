@@ -20,9 +20,9 @@ const (
 // nccl-tests' cases: every collective, algorithm, type and operation, on sizes that double, in place and out of place,
 // aligned and not, with inputs whose results are exact.
 //
-// There are more cases than time. In the order of the list, every 757th case runs, in an exhaustive run every 127th of the
-// shard as well, and every 1009th of the cases that only GPUs run. These numbers are primes, and coprime to the number of
-// values of each property, so that every type is combined with every size, and so on.
+// There are more cases than time. In the order of the list, every 757th case runs, in an exhaustive run every 127th of
+// the shard as well, and every 1009th of the cases that only GPUs run. These numbers are primes, and coprime to the
+// number of values of each property, so that every type is combined with every size, and so on.
 func TestNCCLTestsGrid(t *testing.T) {
 	parallelInSimulator(t)
 	for _, world := range []int{2, 4, 8} {

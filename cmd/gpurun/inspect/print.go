@@ -70,7 +70,8 @@ func (k Kernel) print(w io.Writer) {
 	}
 	fmt.Fprintln(w, head)
 	for _, p := range k.Parameters {
-		fmt.Fprintf(w, "    parameter\t.%s\t%s at %d\t%s\n", p.Type, suggest.Count(int(p.Size), "byte", "bytes"), p.Offset, p.Name)
+		fmt.Fprintf(w, "    parameter\t.%s\t%s at %d\t%s\n", p.Type,
+			suggest.Count(int(p.Size), "byte", "bytes"), p.Offset, p.Name)
 	}
 	var registers []string
 	for _, name := range slices.Sorted(maps.Keys(k.Registers)) {

@@ -25,8 +25,8 @@ func (a *actor) loops(instructions, strong int, state exec.WarpState) {
 	a.barren += 1 + instructions/longTurn
 }
 
-// endless notes warps that have spent at least half of the budget without a strong access, up to its end. Those that have
-// spent less than a hundredth may do something else.
+// endless notes that warps have spent at least half of the budget without a strong access, up to its end. Those that
+// have spent less than a hundredth may do something else.
 func (r *run) endless() {
 	var looping []*actor
 	steps := 0
@@ -46,7 +46,8 @@ func (r *run) endless() {
 			d := a.task.observer.watched.doer(a.id.Block, a.id.Warp)
 			r.addOther(Finding{
 				Kind: EndlessLoop, Cause: causeEndless, Count: 1, Sides: []Access{sideOf(d, site, race.Fence)},
-				Where:  fmt.Sprintf("rank %d block %d warp %d has executed no strong access for %d steps", a.id.Rank, a.id.Block, a.id.Warp, a.barren),
+				Where: fmt.Sprintf("rank %d block %d warp %d has executed no strong access for %d steps",
+					a.id.Rank, a.id.Block, a.id.Warp, a.barren),
 				Advice: "load what the loop waits for in each round, by ld.relaxed, ld.acquire or ld.volatile",
 			})
 			return // the others mostly stand in the same loop
