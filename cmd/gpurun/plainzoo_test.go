@@ -54,19 +54,17 @@ func TestPlainRunsMissMistakes(t *testing.T) {
 	}
 }
 
-// executable copies this program to the name gpurun: see TestMain.
+// executable copies this program to the name gpurun: see TestMain. Another process writes the copy: a file that this
+// one writes is open for a moment in what other tests start meanwhile, and such a file cannot be executed.
 func executable(t *testing.T) string {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	binary, err := os.ReadFile(self)
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "gpurun")
-	if err := os.WriteFile(path, binary, 0o755); err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command("cp", self, path).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v: %s", err, out)
 	}
 	return path
 }
