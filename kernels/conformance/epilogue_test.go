@@ -88,7 +88,10 @@ func rowFits(c testCall) bool {
 // Elementwise epilogues support any count and alignment.
 func TestEpilogueGridUnaligned(t *testing.T) {
 	parallelInSimulator(t)
-	for _, world := range sample([]int{2, 3}, 1) {
+	for _, world := range []int{3, 2} {
+		if world == 2 && !onGPU(t) && !exhaustive() {
+			continue
+		}
 		pool := newRankPool(t, gridGroup(t, world))
 		for _, c := range epilogueCalls(t, world) {
 			if c.epilogue.Kind == collective.RMSNorm {

@@ -113,7 +113,8 @@ func alternate(m *member, c testCall, counts []int64, times int) error {
 	return err
 }
 
-// 20 repetitions give the same bits on all ranks, also where results are rounded.
+// 20 repetitions give the same bits on all ranks, also where results are rounded. In the simulator only the shard's
+// calls are repeated so often, the others 5 times.
 func TestModularGridRepeated(t *testing.T) {
 	parallelInSimulator(t)
 	for _, world := range sample([]int{2, 4, 8}, 1) {

@@ -28,7 +28,8 @@ type actor struct {
 	left   uint64 // run.changes when it went on last
 	others bool   // others have made changes since it was idle or polled last
 	pace   int    // of the strategy random
-	barren int    // steps of its last turns, all without a strong access
+
+	withoutStrong int // steps of its last turns, all without a strong access
 }
 
 // addActor makes an actor that the scheduler may choose from now on.

@@ -10,45 +10,47 @@ import (
 	"gpurun/cudart/sim/exec"
 )
 
-// EndlessLoop: warps have used up the budget of the run in loops that nothing ends. It is looked for only then, because
-// until then a loop may be a long computation.
+// EndlessLoop: warps have used up the budget of the run without a strong access. Most likely they are in a loop that no
+// other thread can end, but a long computation looks the same. So the run stays incomplete, and the finding says where.
 const EndlessLoop = finding.EndlessLoop
 
-const causeEndless = "a loop without a strong access, which no other thread can end"
+const causeEndless = "an endless loop, or a computation longer than the budget"
 
-// loops notes behind a turn how many steps a warp has spent without a strong access.
+// loops notes after a turn how many steps a warp has spent without a strong access.
 func (a *actor) loops(instructions, strong int, state exec.WarpState) {
 	if strong > 0 || state != exec.WarpRuns {
-		a.barren = 0
+		a.withoutStrong = 0
 		return
 	}
-	a.barren += 1 + instructions/longTurn
+	a.withoutStrong += 1 + instructions/longTurn
 }
 
-// endless notes that warps have spent at least half of the budget without a strong access, up to its end. Those that
-// have spent less than a hundredth may do something else.
+// endless notes that warps have spent at least half of the budget without a strong access when it was used up. Those
+// that have spent less than a hundredth may do something else.
 func (r *run) endless() {
 	var looping []*actor
 	steps := 0
 	for _, t := range r.tasks {
 		for _, a := range t.awake {
-			if a.barren > r.checker.cfg.Steps/100 {
-				looping, steps = append(looping, a), steps+a.barren
+			if a.withoutStrong > r.checker.cfg.Steps/100 {
+				looping, steps = append(looping, a), steps+a.withoutStrong
 			}
 		}
 	}
 	if steps < r.checker.cfg.Steps/2 {
 		return
 	}
-	slices.SortFunc(looping, func(a, b *actor) int { return cmp.Or(b.barren-a.barren, a.id.Compare(b.id)) })
+	slices.SortFunc(looping, func(a, b *actor) int {
+		return cmp.Or(b.withoutStrong-a.withoutStrong, a.id.Compare(b.id))
+	})
 	for _, a := range looping {
 		if site, ok := a.site(); ok {
 			d := a.task.observer.watched.doer(a.id.Block, a.id.Warp)
 			r.addOther(Finding{
 				Kind: EndlessLoop, Cause: causeEndless, Count: 1, Sides: []Access{sideOf(d, site, race.Fence)},
 				Where: fmt.Sprintf("rank %d block %d warp %d has executed no strong access for %d steps",
-					a.id.Rank, a.id.Block, a.id.Warp, a.barren),
-				Advice: "load what the loop waits for in each round, by ld.relaxed, ld.acquire or ld.volatile",
+					a.id.Rank, a.id.Block, a.id.Warp, a.withoutStrong),
+				Advice: "if the loop waits for something, load that each time by ld.relaxed, ld.acquire or ld.volatile",
 			})
 			return // the others mostly stand in the same loop
 		}

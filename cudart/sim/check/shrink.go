@@ -11,7 +11,8 @@ import (
 // shrinkAll makes the schedules of findings shorter. One run without any decision of a strategy often shows several of
 // them. What it does not show is shrunk several at the same time, for the first finding of each root cause alone.
 func (c *Checker) shrinkAll(e Exploration, all *Explored, task func(*Rank) error) {
-	if e.ShrinkRuns < 1 || len(all.Findings) == 0 {
+	shows := func(f Found) bool { return f.Kind != EndlessLoop } // without a run that takes the whole budget
+	if e.ShrinkRuns < 1 || !slices.ContainsFunc(all.Findings, shows) {
 		return
 	}
 	report, trace := c.replayed(nil, task)
@@ -22,7 +23,7 @@ func (c *Checker) shrinkAll(e Exploration, all *Explored, task func(*Rank) error
 		}
 	}
 	for _, g := range Group(all.Findings) {
-		if f := &all.Findings[g.First]; f.Shrunk == 0 && len(f.Schedule.Turns) > 0 {
+		if f := &all.Findings[g.First]; f.Shrunk == 0 && len(f.Schedule.Turns) > 0 && shows(*f) {
 			rest = append(rest, f)
 		}
 	}
