@@ -3,12 +3,12 @@ package scripts
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,10 +16,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"gpurun/cudart"
+	"gpurun/rendezvous/porttest"
 	"gpurun/worker/result"
 )
 
@@ -236,27 +238,29 @@ func peersOnCPUs(t *testing.T, wrong string, jobs ...string) (map[string]string,
 		}
 		t.Skipf("%s has no torch", pythonPath)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0") // nobody has listened there a moment ago
+	port, err := porttest.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
-	l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // a rank whose peer has failed waits for ever
+	defer cancel()
 	folder, file := t.TempDir(), filepath.Join(t.TempDir(), "torch.json")
 	failed := make(chan error, 2)
 	for rank := range 2 {
 		words := append([]string{"testdata/symmetric.py", "collectives-peers.py", "--out", file, "--modes", "stream"},
 			jobs...)
-		cmd := exec.CommandContext(t.Context(), pythonPath, words...)
+		cmd := exec.CommandContext(ctx, pythonPath, words...)
 		cmd.Env = append(os.Environ(), "RANK="+strconv.Itoa(rank), "LOCAL_RANK="+strconv.Itoa(rank), "WORLD_SIZE=2",
 			"MASTER_ADDR=127.0.0.1",
-			"MASTER_PORT="+port, "CUDA_VISIBLE_DEVICES=", "OMP_NUM_THREADS=1", "TORCH_SYMM_MEM_DISABLE_MULTICAST=1",
+			"MASTER_PORT="+strconv.Itoa(port),
+			"CUDA_VISIBLE_DEVICES=", "OMP_NUM_THREADS=1", "TORCH_SYMM_MEM_DISABLE_MULTICAST=1",
 			"PYTHONDONTWRITEBYTECODE=1",
 			"FAKE_FOLDER="+folder, "FAKE_WRONG="+wrong)
 		go func() {
 			out, err := cmd.CombinedOutput()
 			if err != nil {
-				err = fmt.Errorf("%w: %s", err, out)
+				err = fmt.Errorf("rank %d: %w: %s", rank, err, out)
+				time.AfterFunc(20*time.Second, cancel) // the peer may have found something as well
 			}
 			failed <- err
 		}()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"gpurun/cudart/driver"
+	"gpurun/rendezvous/porttest"
 	"gpurun/rendezvous/transport/certtest"
 )
 
@@ -67,12 +67,9 @@ func TestScripts(t *testing.T) {
 				}
 				env.Setenv(name, absolute)
 			}
-			l, err := net.Listen("tcp", "127.0.0.1:0") // nobody has listened there a moment ago
-			if err != nil {
-				return err
-			}
-			env.Setenv("FREEPORT", strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
-			return l.Close()
+			port, err := porttest.Free()
+			env.Setenv("FREEPORT", strconv.Itoa(port))
+			return err
 		},
 	})
 }

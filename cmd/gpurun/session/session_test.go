@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,18 +13,15 @@ import (
 	"gpurun/cmd/gpurun/node"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/rendezvous/porttest"
 	"gpurun/worker/result"
 	"gpurun/worker/workload"
 )
 
 // Node 0 alone prints and writes, here of a job to which no other node comes.
 func TestNodeZeroShows(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // nobody listens there after this
+	port, err := porttest.Free()
 	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("GITHUB_ACTIONS", "")

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gpurun/rendezvous"
+	"gpurun/rendezvous/porttest"
 	"gpurun/rendezvous/transport"
 	"gpurun/rendezvous/transport/certtest"
 )
@@ -36,13 +37,12 @@ type job struct{ config Config }
 // newJob makes one of so many nodes, on a port that was free a moment ago.
 func newJob(t *testing.T, count int) job {
 	t.Helper()
-	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	port, err := porttest.Free()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
 	return job{Config{
-		Count: count, Addr: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Token: secret,
+		Count: count, Addr: "127.0.0.1", Port: port, Token: secret,
 		JoinTimeout: patience, Timeout: patience, Logger: zap.NewNop(),
 	}}
 }
