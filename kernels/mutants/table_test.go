@@ -189,6 +189,7 @@ The columns of the tables:
 - reached: mutants whose line is executed by some call. The score is about these.
 - killed: a finding has the kind and the cause that the class of the mutant demands, and names the lines or commands
   that took part. A deadlock names the wait, its word and the writers of the word.
+  An endless loop names a line of the loop; it counts only for waits for packets.
 - wrong result: a rank's result is wrong, and the finding names rank, call and element. This counts as killed for
   packets, mailboxes, counts of calls, resets and stores: their strong accesses do not race, so no other finding is possible.
 - note: such a finding under --model ptx alone. PTX forbids what the mutant does, and current GPUs do not show it.

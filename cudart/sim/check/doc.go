@@ -100,7 +100,7 @@
 //   - uninitialized bytes that a copy reads; what it writes counts as written
 //   - strong accesses to the same word in an order that the kernel does not expect, other than stale flags and lost
 //     signals, such as a packet that is cleared after the next one has come
-//   - a loop that polls by weak loads: the run ends with its budget
+//   - a loop that polls by weak loads, before the run has used up its budget: see EndlessLoop
 //   - a wait of which the code behind the load does not show with what the value is compared, for stale flags and torn
 //     vectors
 //   - the reading of a tensor map by the copies that name it
