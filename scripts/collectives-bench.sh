@@ -49,7 +49,9 @@ gpurun="build/gpurun --nproc-per-node $gpus"
 failures=0
 mkdir -p "$results"
 rm -f "$results"/{gpurun,torch}-*.{json,log,rows}
-trap '[ -z "${running:-}" ] || kill "$running"; exit 143' TERM INT # what runs ends with this script
+# What runs ends with this script. It is a group of processes, because a timeout that is told to
+# end just after it forked leaves its command behind.
+trap 'for job in $(jobs -pr); do kill -- "-$job" "$job"; done 2>/dev/null; exit 143' TERM INT
 
 # try NAME COMMAND...: runs COMMAND within the limit, with NAME.json in $results as its
 # standard output and NAME.log as its standard error. It counts as failed when it fails.
@@ -57,9 +59,8 @@ try() {
   local name=$1 status began=${EPOCHREALTIME/./}
   shift
   timeout -k 5 "${LIMIT:-200}" "$@" >"$results/$name.json" 2>"$results/$name.log" &
-  running=$!
-  wait "$running"
-  status=$? running=
+  wait $!
+  status=$?
   printf '%-45s exit %-3s %6d ms\n' "$name" $status $(((${EPOCHREALTIME/./} - began) / 1000)) >&2
   [ $status = 0 ] && return
   tail -n 5 "$results/$name.log" >&2

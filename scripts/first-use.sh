@@ -32,17 +32,17 @@ mkdir -p "$results"
 rm -f "$results"/*.{json,log}
 cache=$(mktemp -d)
 trap 'rm -rf "$cache"' EXIT
-trap '[ -z "${running:-}" ] || kill "$running"; exit 143' TERM INT # what runs ends with this script
+# What runs ends with this script. It is a group of processes, because a timeout that is told to
+# end just after it forked leaves its command behind.
+trap 'for job in $(jobs -pr); do kill -- "-$job" "$job"; done 2>/dev/null; exit 143' TERM INT
 
 # try NAME COMMAND...: runs COMMAND within the limit, its output under NAME, and counts it as failed when it fails.
 try() {
   local name=$1
   shift
   timeout -k 5 "${LIMIT:-60}" "$@" >"$results/$name.log" 2>&1 &
-  running=$!
-  wait "$running" && running= && return
+  wait $! && return
   echo "$name: exit $?" >&2
-  running=
   tail -n 5 "$results/$name.log" >&2
   failures=$((failures + 1))
 }

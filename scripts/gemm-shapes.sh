@@ -32,16 +32,16 @@ python=${PYTHON:-python3}
 failures=0
 mkdir -p "$results"
 rm -f "$results"/*.{json,log}
-trap '[ -z "${running:-}" ] || kill "$running"; exit 143' TERM INT # what runs ends with this script
+# What runs ends with this script. It is a group of processes, because a timeout that is told to
+# end just after it forked leaves its command behind.
+trap 'for job in $(jobs -pr); do kill -- "-$job" "$job"; done 2>/dev/null; exit 143' TERM INT
 
 # bench NAME OPERATION ROWS N,K ALGORITHMS CHECK: a process, its output under NAME; counts it as failed when it fails.
 bench() {
   timeout -k 5 "${LIMIT:-120}" "${GPURUN:-build/gpurun}" --device "$device" --nproc-per-node 1 bench "$2" -d bfloat16 -m "$3" -n "${4%,*}" \
     -k "${4#*,}" --algo "$5" -c "$6" --rounds "${ROUNDS:-10}" --output json >"$results/$1.json" 2>"$results/$1.log" &
-  running=$!
-  wait "$running" && running= && return
+  wait $! && return
   echo "$1: exit $?" >&2
-  running=
   tail -n 5 "$results/$1.log" >&2
   failures=$((failures + 1))
 }

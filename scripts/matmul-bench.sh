@@ -32,7 +32,9 @@ gpurun="build/gpurun --nproc-per-node $gpus"
 failures=0
 mkdir -p "$results"
 rm -f "$results"/{gpurun,torch}-*.json
-trap '[ -z "${running:-}" ] || kill "$running"; exit 143' TERM INT # what runs ends with this script
+# What runs ends with this script. It is a group of processes, because a timeout that is told to
+# end just after it forked leaves its command behind.
+trap 'for job in $(jobs -pr); do kill -- "-$job" "$job"; done 2>/dev/null; exit 143' TERM INT
 
 # try NAME COMMAND...: runs COMMAND within five minutes, its standard error under NAME,
 # and counts it as failed when it fails.
@@ -40,10 +42,8 @@ try() {
   local name=$1
   shift
   timeout -k 5 300 "$@" 2>"$results/$name.log" &
-  running=$!
-  wait "$running" && running= && return
+  wait $! && return
   echo "$name: exit $?" >&2
-  running=
   tail -n 5 "$results/$name.log" >&2
   failures=$((failures + 1))
 }
