@@ -89,6 +89,7 @@ func userJob(t testing.TB, path string, world int) workload.Job {
 // Every example that ships is verified as gpurun's own algorithms are, in place and out of place. Two ranks are enough:
 // kernels/examples runs the kernels on four as well.
 func TestExamplesAreVerified(t *testing.T) {
+	t.Parallel()
 	paths, err := filepath.Glob(exampleFolder + "/*.toml")
 	if err != nil || len(paths) < 7 {
 		t.Fatal(paths, err)

@@ -149,6 +149,7 @@ func TestMistakesInKernelFilesOfProducts(t *testing.T) {
 // Products that three ranks add, with gpurun's barrier around the kernel. Where partial sums are rounded, the file must
 // say so.
 func TestKernelFilesThatAddProducts(t *testing.T) {
+	t.Parallel()
 	code, err := os.ReadFile("testdata/product.ptx")
 	if err != nil {
 		t.Fatal(err)

@@ -103,6 +103,7 @@ func withProductPeers(world int, spoil func(rank int, f *productPeers)) ranks {
 // The external libraries are verified like gpurun's own algorithms. An algorithm that does not
 // communicate is verified against its local product.
 func TestProductsByLibraries(t *testing.T) {
+	t.Parallel()
 	for _, o := range matmul.Operations() {
 		for name, tt := range map[string]struct {
 			rounds    int

@@ -28,6 +28,7 @@ func productsJob(operation string, inject ...workload.Injection) workload.Job {
 
 // Every product runs by every algorithm, in rounds and without, and is right.
 func TestProductsAreVerified(t *testing.T) {
+	t.Parallel()
 	for _, o := range matmul.Operations() {
 		for _, rounds := range []int{0, 3} {
 			job := productsJob(o.Name)
@@ -56,6 +57,7 @@ func TestProductsAreVerified(t *testing.T) {
 // What communicates while it multiplies is right in all sizes and chunks, one after the
 // other with the same counters and staging, and among others.
 func TestFusedProductsAreVerified(t *testing.T) {
+	t.Parallel()
 	for _, o := range matmul.Operations() {
 		job := productsJob(o.Name)
 		job.Algorithms, job.Passes = []string{"fused", "decomposed"}, 2
@@ -100,6 +102,7 @@ func TestCorruptProductIsFound(t *testing.T) {
 // "auto" is what is estimated to be the fastest of each problem, and what differs in splits alone is measured once
 // unless it copies in chunks.
 func TestAutomaticProduct(t *testing.T) {
+	t.Parallel()
 	const oneRound, several = 20, 300 // columns, in tiles for the simulator's multiprocessors
 	for _, o := range matmul.Operations() {
 		job := productsJob(o.Name)

@@ -23,6 +23,7 @@ func (b blocking) Info() cudart.Info {
 // All ranks send products in the same way, even if launches block only some ranks: a rank that copies would wait
 // forever for a rank that pushes. With three tiles for each multiprocessor, products are otherwise copied.
 func TestRanksSendProductsAlike(t *testing.T) {
+	t.Parallel()
 	const world = 2
 	for _, o := range matmul.Operations() {
 		if !o.Reduces {

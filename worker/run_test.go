@@ -36,6 +36,7 @@ func everyAlgorithm(c *collective.Collective) workload.Job {
 }
 
 func TestEveryAlgorithmIsVerified(t *testing.T) {
+	t.Parallel()
 	for _, c := range kernels.Collectives() {
 		t.Run(c.Name, func(t *testing.T) {
 			job := everyAlgorithm(c)
@@ -116,6 +117,7 @@ func TestAskedSizeIsKept(t *testing.T) {
 }
 
 func TestUnalignedAndGraphs(t *testing.T) {
+	t.Parallel()
 	for _, c := range kernels.Collectives() {
 		job := everyAlgorithm(c)
 		job.Unaligned, job.GraphReplays, job.DTypes, job.Sizes = true, 2, []string{"int8"}, []int64{3001}
@@ -337,6 +339,7 @@ func (refuser) CloseIPC(cudart.DevicePtr) error { return nil }
 // Without peer access, "auto" is naive in host memory, and Why gives the reason. Algorithms that
 // need peer access are refused by name.
 func TestWithoutPeerAccess(t *testing.T) {
+	t.Parallel()
 	all := kernels.Collectives()
 	simulator := func(int) cudart.Backend { return sim.New(3, sim.Options{}) }
 	strangers := func(rank int) cudart.Backend {

@@ -106,6 +106,7 @@ func TestSkewCatchesAMissingBarrier(t *testing.T) {
 
 // gpurun's own algorithms wait for a late rank, whether they are collectives or products.
 func TestOwnAlgorithmsWaitForALateRank(t *testing.T) {
+	t.Parallel()
 	skew := []workload.Skew{{Rank: 1, By: 5 * time.Millisecond}}
 	for _, name := range []string{"allreduce", "broadcast", "barrier"} {
 		job := everyAlgorithm(must(kernels.Find(name)))

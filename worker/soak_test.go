@@ -39,6 +39,7 @@ func (g ranks) soak(t *testing.T, job workload.Job) (results []result.Result, fu
 
 // Further calls of every shape are right, whether they are launched or replayed, and take the time that the job says.
 func TestFurtherCallsAreVerified(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"allreduce", "gather", "barrier"} {
 		for _, graphs := range []int{0, 1} {
 			job := everyAlgorithm(must(kernels.Find(name)))
@@ -124,6 +125,7 @@ func TestFurtherCallFindsOddCounts(t *testing.T) {
 
 // Further products are right, and one that is wrong names what repeats it: the same elements are wrong in the same way.
 func TestFurtherProducts(t *testing.T) {
+	t.Parallel()
 	job := productsJob("matmul-allreduce")
 	job.VerifyFor = 100 * time.Millisecond
 	results, further := (ranks{world: 2}).soak(t, job)

@@ -64,7 +64,7 @@ func etcdJob(t *testing.T, minNodes, maxNodes int) (config Config, kill func()) 
 	config = job(t, minNodes, maxNodes)
 	config.Backend = Etcd
 	config.Endpoint, kill = startEtcd(t)
-	config.Timeouts.KeepAliveInterval, config.Timeouts.KeepAliveTries = time.Second, 3
+	config.Timeouts.KeepAliveInterval, config.Timeouts.KeepAliveTries = time.Second, 2
 	return config, kill
 }
 
