@@ -20,7 +20,7 @@ const (
 // nccl-tests' cases: every collective, algorithm, type and operation, on sizes that double, in place and out of place,
 // aligned and not, with inputs whose results are exact.
 //
-// There are more cases than time. In the order of the list, every 757th case runs, in an exhaustive run every 127th of
+// There are more cases than time. In the order of the list, every 1511th case runs, in an exhaustive run every 127th of
 // the shard as well, and on GPUs every 379th. Of the cases that only GPUs run it is every 1009th. These numbers are
 // primes, and coprime to the number of values of each property, so that every type is combined with every size, and so
 // on.
@@ -39,7 +39,7 @@ func TestNCCLTestsGrid(t *testing.T) {
 				chosen = large%1009 == 0
 			} else {
 				small++
-				chosen = small%757 == 0 || small%127 == 0 && inShard(small/127) || onGPU(t) && small%379 == 0
+				chosen = small%1511 == 0 || small%127 == 0 && inShard(small/127) || onGPU(t) && small%379 == 0
 			}
 			if chosen {
 				t.Run(ncclTestsName(c), func(t *testing.T) {
