@@ -46,6 +46,7 @@ func TestMain(m *testing.M) {
 // GPURUN_EXHAUSTIVE=1, as in CI. The variable FREEPORT has a port that nobody listens on; CERTS and
 // STRANGER are folders with certificates, SCRIPTS is the folder scripts, EXAMPLES that of kernel files.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	nodes, strangers := certtest.New(t), certtest.New(t)
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
