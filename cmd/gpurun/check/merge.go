@@ -63,11 +63,14 @@ func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Dur
 	r.Pairs, r.BothOrders = max(r.Pairs, e.Pairs), max(r.BothOrders, e.BothOrders)
 	r.Blocks, r.BlocksEnded = r.Blocks+e.Blocks.Begun, r.BlocksEnded+e.Blocks.Ended
 	r.Seconds += took.Seconds()
-	incomplete := e.Incomplete
-	if e.Err != nil && !explains(e.Findings) {
-		incomplete = append(slices.Clone(incomplete), reason(e.Err))
+	incomplete := slices.Clone(e.Incomplete)
+	if e.Err != nil && !explains(e.Findings) && !errors.Is(e.Err, engine.ErrBudget) { // which Incomplete tells
+		incomplete = append(incomplete, reason(e.Err))
 	}
 	for _, text := range incomplete {
+		if strings.HasSuffix(text, ", its budget") {
+			text += "; allow more by --steps"
+		}
 		m.isIncomplete(number, text)
 	}
 	if e.Err == nil {

@@ -43,11 +43,12 @@ type Options struct {
 	ranks, sizes, strategy, algo, dtype, op, model, arch string
 	minutes                                              float64
 
-	Launches, Schedules, Blocks, Root, Resident int
-	Seed                                        uint64
-	Unaligned                                   bool
-	JSON, SARIF, JUnit, HTML, Suppressions      string
-	Replay, Save, Timeline                      string
+	Launches, Schedules, Blocks, Root, Resident, Steps int
+
+	Seed                                   uint64
+	Unaligned                              bool
+	JSON, SARIF, JUnit, HTML, Suppressions string
+	Replay, Save, Timeline                 string
 
 	Litmus   LitmusOptions
 	Products ProductOptions
@@ -67,6 +68,7 @@ type Options struct {
 const (
 	mostSchedules = 1 << 20
 	mostLaunches  = 64
+	mostSteps     = 1 << 40
 	mostMinutes   = 31 * 24 * 60
 )
 
@@ -107,6 +109,8 @@ func (o *Options) Add(f *pflag.FlagSet) {
 		collectiveSchedules, fewSchedules))
 	f.Float64Var(&o.minutes, "minutes", 0, "end after this `number` of minutes, and go on with further schedules "+
 		"until then")
+	f.IntVar(&o.Steps, "steps", engine.UsualSteps, "end a schedule after this `number` of turns of hosts, streams and "+
+		"warps, or when a warp executes 4 times as many instructions without a strong access")
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
 		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")
@@ -171,6 +175,7 @@ func (o *Options) Read(f *pflag.FlagSet) error {
 		least, most int
 	}{
 		{"launches", o.Launches, 1, mostLaunches},
+		{"steps", o.Steps, 1, mostSteps},
 		{"schedules", o.Schedules, fewest, mostSchedules},
 		{"max-blocks", o.Blocks, 1, collective.MaxBlocks},
 		{"root", o.Root, 0, collective.MaxRanks - 1},

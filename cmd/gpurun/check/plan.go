@@ -48,6 +48,7 @@ type request struct {
 	Replayed   bool    `json:"replayed"`
 	Counts     []int64 `json:"counts"`
 	Launches   int     `json:"launches"`
+	Steps      int     `json:"steps,omitempty"` // 0 is engine.UsualSteps
 	MaxBlocks  int     `json:"max_blocks"`
 	Seed       uint64  `json:"seed"` // of the inputs
 	Model      string  `json:"model"`
@@ -233,6 +234,7 @@ func (p *Plan) addCase(shape collective.Shape, a *collective.Algorithm, d collec
 	p.cases = append(p.cases, plannedCase{calls: k, variant: "out of place", world: world, on: on, command: request{
 		Collective: a.Collective, Algorithm: a.Name, DType: d.Name, Op: string(op), Root: o.Root, Counts: k.Counts,
 		Launches: k.Launches, MaxBlocks: k.MaxBlocks, Seed: k.Seed, Model: o.model, Resident: o.Resident, Arch: on.String(),
+		Steps: o.Steps,
 	}})
 	return nil
 }
@@ -289,6 +291,7 @@ func (c plannedCase) config() engine.Config {
 	cfg := engine.Config{
 		Ranks: c.world, SMs: multiprocessors, Major: c.on.major, Minor: c.on.minor, Processes: true,
 		Resident: c.command.Resident, GridsScale: c.command.GridsScale,
+		Steps: c.command.Steps, Loop: 4 * c.command.Steps,
 	}
 	if c.command.Model == ptxModel {
 		cfg.Model = engine.ModelPTX

@@ -125,6 +125,7 @@ func (p *Plan) addProductCase(what *matmul.Operation, a *matmul.Algorithm, d col
 	r := request{
 		Collective: what.Name, Algorithm: a.Name, DType: d.Name, Op: string(collective.None), Launches: k.Launches,
 		MaxBlocks: k.MaxBlocks, Seed: k.Seed, Model: o.model, Resident: o.Resident, Arch: on.String(),
+		Steps: o.Steps,
 	}
 	for _, x := range k.Problems {
 		r.Matrices = append(r.Matrices, [3]int64{x.M, x.N, x.K})

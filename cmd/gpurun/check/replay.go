@@ -74,7 +74,8 @@ func (o *Options) readReplay(ctx context.Context, notify func(string)) (*schedul
 // again makes the calls of a request.
 func (o *Options) again(ctx context.Context, r request, world int, notify func(string)) (plannedCase, error) {
 	d, ok := collective.ParseDType(r.DType)
-	if !ok || r.Launches < 1 || r.Launches > mostLaunches || len(r.Counts)+len(r.Matrices) == 0 {
+	if !ok || r.Launches < 1 || r.Launches > mostLaunches || r.Steps < 0 || r.Steps > mostSteps ||
+		len(r.Counts)+len(r.Matrices) == 0 {
 		return plannedCase{}, exit.Usagef("the file does not say which calls were made")
 	}
 	if what, ok := matmul.Find(r.Collective); ok {

@@ -72,7 +72,7 @@ func widestLine(text string) (width int) {
 var exitText = map[string]string{
 	Findings:   "exit code 1: the kernels have mistakes\n",
 	Deadlock:   "exit code 4: in some schedules nothing can go on\n",
-	Incomplete: "exit code 7: nothing was found, and not everything was checked\n",
+	Incomplete: "exit code 7: not everything was checked\n",
 }
 
 // shortened are the first lines of each subject, which is what stands before a colon.

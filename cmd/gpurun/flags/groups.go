@@ -19,7 +19,7 @@ func Groups() []Group {
 			"launches cudagraph check minutes timeout seed in-place call"},
 		{"Algorithm", "algo against tuning explain blocks max-blocks pdl p2p multicast symm nccl-lib " +
 			"nvshmem-lib cublas-lib"},
-		{"Schedules", "ranks schedules strategy model resident replay save suppressions"},
+		{"Schedules", "ranks schedules strategy steps model resident replay save suppressions"},
 		{"Litmus tests", "litmus expect unroll"},
 		{"Kernel files", "compile sms"},
 		{"Output", "output json output-file output-table html svg plot junit sarif prometheus trace timeline timing title " +

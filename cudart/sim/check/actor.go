@@ -30,6 +30,7 @@ type actor struct {
 	pace   int    // of the strategy random
 
 	withoutStrong int // steps of its last turns, all without a strong access
+	looped        int // instructions of them
 }
 
 // addActor makes an actor that the scheduler may choose from now on.

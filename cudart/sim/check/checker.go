@@ -16,8 +16,11 @@ type Config struct {
 	SMs int
 	// Major is the compute capability of the devices; 0 is 10. Kernels with wgmma need 9.
 	Major, Minor int
-	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is 4,194,304.
+	// Steps bounds a run: it is the most turns of hosts, streams and warps. 0 is [UsualSteps].
 	Steps int
+	// Loop bounds a run as well: it is the most instructions that a warp may execute without a strong access. 0 is four
+	// times UsualSteps.
+	Loop int
 	// Resident is how many blocks of a grid run at once; 0 is as many as the device holds. The others begin when blocks
 	// end.
 	Resident int
@@ -39,6 +42,9 @@ type Config struct {
 	diagnoses bool      // of Checker.diagnose
 }
 
+// UsualSteps bounds runs unless a Config says otherwise.
+const UsualSteps = 1 << 22
+
 // Checker runs tasks. It is safe for concurrent use.
 type Checker struct {
 	cfg Config
@@ -51,7 +57,8 @@ func New(cfg Config) (*Checker, error) {
 	if cfg.Ranks < 1 {
 		return nil, fmt.Errorf("%d ranks cannot run anything; give at least 1", cfg.Ranks)
 	}
-	cfg.SMs, cfg.Steps, cfg.Major = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Steps, 1<<22), cmp.Or(cfg.Major, 10)
+	cfg.SMs, cfg.Major = cmp.Or(cfg.SMs, 8), cmp.Or(cfg.Major, 10)
+	cfg.Steps, cfg.Loop = cmp.Or(cfg.Steps, UsualSteps), cmp.Or(cfg.Loop, 4*UsualSteps)
 	if cfg.Programs == nil {
 		cfg.Programs = NewPrograms()
 	}

@@ -10,46 +10,49 @@ import (
 	"gpurun/cudart/sim/exec"
 )
 
-// EndlessLoop: warps have used up the budget of the run without a strong access. Most likely they are in a loop that no
-// other thread can end, but a long computation looks the same. So the run stays incomplete, and the finding says where.
+// EndlessLoop: a warp has executed [Config].Loop instructions without a strong access, or warps have used up the steps
+// of the run so. Most likely they are in a loop that no other thread can end, but a long computation looks the same. So
+// the run stays incomplete, and the finding says where.
 const EndlessLoop = finding.EndlessLoop
 
 const causeEndless = "an endless loop, or a computation longer than the budget"
 
-// loops notes after a turn how many steps a warp has spent without a strong access.
+// loops notes after a turn how much a warp has done without a strong access.
 func (a *actor) loops(instructions, strong int, state exec.WarpState) {
 	if strong > 0 || state != exec.WarpRuns {
-		a.withoutStrong = 0
+		a.withoutStrong, a.looped = 0, 0
 		return
 	}
 	a.withoutStrong += 1 + instructions/longTurn
+	a.looped += instructions
 }
 
-// endless notes that warps have spent at least half of the budget without a strong access when it was used up. Those
-// that have spent less than a hundredth may do something else.
+// endless notes the warp that has executed the most instructions without a strong access: where that is too many, or
+// where warps have spent at least half of the run's steps so. Those that have spent less than a hundredth may do
+// something else.
 func (r *run) endless() {
 	var looping []*actor
 	steps := 0
 	for _, t := range r.tasks {
 		for _, a := range t.awake {
-			if a.withoutStrong > r.checker.cfg.Steps/100 {
+			if a.looped > r.checker.cfg.Loop || a.withoutStrong > r.checker.cfg.Steps/100 {
 				looping, steps = append(looping, a), steps+a.withoutStrong
 			}
 		}
 	}
-	if steps < r.checker.cfg.Steps/2 {
+	if !r.looping && steps < r.checker.cfg.Steps/2 {
 		return
 	}
 	slices.SortFunc(looping, func(a, b *actor) int {
-		return cmp.Or(b.withoutStrong-a.withoutStrong, a.id.Compare(b.id))
+		return cmp.Or(b.looped-a.looped, a.id.Compare(b.id))
 	})
 	for _, a := range looping {
 		if site, ok := a.site(); ok {
 			d := a.task.observer.watched.doer(a.id.Block, a.id.Warp)
 			r.addOther(Finding{
 				Kind: EndlessLoop, Cause: causeEndless, Count: 1, Sides: []Access{sideOf(d, site, race.Fence)},
-				Where: fmt.Sprintf("rank %d block %d warp %d has executed no strong access for %d steps",
-					a.id.Rank, a.id.Block, a.id.Warp, a.withoutStrong),
+				Where: fmt.Sprintf("rank %d block %d warp %d has executed %d instructions without a strong access",
+					a.id.Rank, a.id.Block, a.id.Warp, a.looped),
 				Advice: "if the loop waits for something, load that each time by ld.relaxed, ld.acquire or ld.volatile",
 			})
 			return // the others mostly stand in the same loop

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,37 @@ end:
 			if at := line(r.Findings[i].Sides[0]); at != "20" && at != "21" {
 				t.Errorf("%s, %v: the loop is at %s:\n%v", name, s, at, r.Findings[i])
 			}
+		}
+	}
+}
+
+// A warp may execute only so many instructions without a strong access, however many steps the run may take.
+func TestLoopsAreBounded(t *testing.T) {
+	const ends = onlyOne + `
+	mov.u32 %v, 0;
+again:
+	add.u32 %v, %v, 1;
+	setp.lt.u32 %p, %v, 1000;
+	@%p bra again;
+end:
+`
+	const bound = 4000 // the loop that ends takes 3000
+	const want = "the run ended after 4000 instructions of a warp without a strong access, its budget"
+	for _, s := range []Strategy{Random, Late, PCT, Bounded} {
+		checker, err := New(Config{Ranks: 2, Loop: bound})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := checker.RunStrategy(s, 1, program{body: ends, threads: 32}.rank)
+		if err != nil || !r.Clean() {
+			t.Errorf("%v, a loop that ends: error %v, incomplete %q, findings %v", s, err, r.Incomplete, r.Findings)
+		}
+		r, err = checker.RunStrategy(s, 1, program{body: strings.Replace(ends, "1000", "0xffffffff", 1), threads: 32}.rank)
+		if !errors.Is(err, ErrBudget) || !slices.Equal(r.Incomplete, []string{want}) {
+			t.Errorf("%v: error %v, incomplete %q", s, err, r.Incomplete)
+		}
+		if len(r.Findings) != 1 || r.Findings[0].Kind != EndlessLoop {
+			t.Errorf("%v: findings %v", s, r.Findings)
 		}
 	}
 }

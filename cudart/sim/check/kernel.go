@@ -58,6 +58,7 @@ func (t *kernelTask) turn(a *actor, next choice) (most int) {
 	t.run.steps += instructions / longTurn
 	t.run.strong += strong
 	a.loops(instructions, strong, state)
+	t.run.looping = t.run.looping || a.looped > t.run.checker.cfg.Loop
 	if next.accesses >= 0 && state == exec.WarpRuns {
 		most = instructions
 	}

@@ -30,6 +30,7 @@ type run struct {
 	decisions []decision
 
 	steps    int
+	looping  bool   // a warp has executed Config.Loop instructions without a strong access
 	strong   int    // strong accesses
 	changes  uint64 // of memory, and of what hosts and streams have done
 	progress uint64 // changes, but for those by atomic operations, which may poll
@@ -101,10 +102,8 @@ func (r *run) schedule() error {
 	}()
 	for {
 		r.hold()
-		if r.steps >= r.checker.cfg.Steps {
-			r.endless()
-			r.isIncomplete("the run ended after %d steps, its budget", r.steps)
-			return errors.Join(fmt.Errorf("the ranks did not end within %d steps; allow more", r.steps), r.errors())
+		if r.looping || r.steps >= r.checker.cfg.Steps {
+			return r.exhausted()
 		}
 		var next choice
 		stuck := r.livelocked()
@@ -124,6 +123,20 @@ func (r *run) schedule() error {
 			return errors.Join(r.deadlock(), r.errors())
 		}
 	}
+}
+
+// ErrBudget is the error of a run that has used up [Config].Steps or Loop. Report.Incomplete then says which.
+var ErrBudget = errors.New("the ranks did not end")
+
+// exhausted ends a run that has used up its budget.
+func (r *run) exhausted() error {
+	r.endless()
+	budget := fmt.Sprintf("%d steps", r.steps)
+	if r.looping {
+		budget = fmt.Sprintf("%d instructions of a warp without a strong access", r.checker.cfg.Loop)
+	}
+	r.isIncomplete("the run ended after %s, its budget", budget)
+	return errors.Join(fmt.Errorf("%w within %s", ErrBudget, budget), r.errors())
 }
 
 // perform lets an actor take its turn, and records that. An error ends the run.
