@@ -5,10 +5,10 @@ import (
 	"gpurun/kernels/kernelfile"
 )
 
-// largerSizes are in bytes. Without --sizes a kernel file's calls have the first two of defaultSizes, and the first of
-// these with which a kernel has more than two blocks: --max-blocks does not bound its grid, and a check takes time by
-// the size. The last one is that of defaultSizes.
-var largerSizes = []int64{4116, 8212, 16404}
+// largerSizes are in bytes. Without --sizes a kernel file's calls have the first of defaultSizes, and the first two of
+// these with whose larger one a kernel has more than two blocks: --max-blocks does not bound its grid, and a check
+// takes time by the size. Behind them come those of defaultSizes.
+var largerSizes = [][]int64{{2048, 4116}, {4096, 8212}}
 
 // sizesOf are the sizes of a kernel file's calls.
 func (p *Plan) sizesOf(f *kernelfile.File, b *kernelfile.Bundle, k checktask.Calls, world int) []int64 {
@@ -16,10 +16,9 @@ func (p *Plan) sizesOf(f *kernelfile.File, b *kernelfile.Bundle, k checktask.Cal
 	if o.changed("sizes") {
 		return o.Sizes
 	}
-	all, last := o.Sizes[:len(o.Sizes)-1:len(o.Sizes)-1], o.Sizes[len(o.Sizes)-1]
-	for _, size := range largerSizes {
-		if size < last && mostBlocks(f, b, k, size, world) > 2 {
-			return append(all, size)
+	for _, larger := range largerSizes {
+		if mostBlocks(f, b, k, larger[1], world) > 2 {
+			return append(o.Sizes[:1:1], larger...)
 		}
 	}
 	return o.Sizes
