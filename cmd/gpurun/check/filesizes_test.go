@@ -16,8 +16,8 @@ func TestSizesOfKernelFiles(t *testing.T) {
 		flags []string
 		want  []int64 // elements
 	}{
-		{"halo", nil, []int64{251, 512, 1029}},             // 256 elements a block
-		{"packets", nil, []int64{251, 512, 1029}},          // 512
+		{"halo", nil, []int64{251, 512, 1029}},              // 256 elements a block
+		{"packets", nil, []int64{251, 512, 1029}},           // 512
 		{"oneshot", nil, []int64{251, 1024, 2053}},          // 1024
 		{"serving_onestage", nil, []int64{252, 1024, 4104}}, // 2048, in vectors
 		{"halo", []string{"--sizes", "16404"}, []int64{4101}},
