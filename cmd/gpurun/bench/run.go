@@ -47,7 +47,7 @@ func (b *Run) sideBySide() error {
 	}
 	if dropNaive(&b.Run) {
 		others := b.LeftOut
-		if b.LeftOut = plan.Naive + " (slow; add it to --algo to measure it)"; others != "" {
+		if b.LeftOut = plan.Naive + " (slow; --algo all,naive measures it)"; others != "" {
 			b.LeftOut += ", " + others
 		}
 	}

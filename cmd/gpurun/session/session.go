@@ -87,7 +87,7 @@ func (p *Run) notices() []string {
 		all = append(all, p.Host.Notice)
 	}
 	if p.LeftOut != "" {
-		all = append(all, "--algo all leaves out "+p.LeftOut)
+		all = append(all, "left out: "+p.LeftOut)
 	}
 	if p.Remark != "" {
 		all = append(all, p.Remark)
