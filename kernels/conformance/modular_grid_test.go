@@ -26,7 +26,7 @@ func TestModularGrid(t *testing.T) {
 	const most = 64 << 10
 	for _, world := range sample([]int{2, 4, 8}, 1) {
 		pool := newRankPool(t, modularGroup(t, world))
-		for _, count := range modularCounts {
+		for _, count := range sample(modularCounts, 0, 1, 3, 6) {
 			t.Run(fmt.Sprintf("%d_ranks/%d", world, count), func(t *testing.T) {
 				skipLarge(t, count*int64(collective.Float.Size), most)
 				for _, c := range modularCalls(t, world) {
@@ -114,7 +114,7 @@ func alternate(m *member, c testCall, counts []int64, times int) error {
 }
 
 // 20 repetitions give the same bits on all ranks, also where results are rounded. In the simulator only the shard's
-// calls are repeated so often, the others 5 times.
+// calls are repeated so often, the others 3 times.
 func TestModularGridRepeated(t *testing.T) {
 	parallelInSimulator(t)
 	for _, world := range sample([]int{2, 4, 8}, 1) {
@@ -123,7 +123,7 @@ func TestModularGridRepeated(t *testing.T) {
 			c.count, c.in.Seed, c.in.Pattern = 1*ki+7, 20, reference.Random
 			repetitions := 20
 			if !onGPU(t) && !inShard(number) {
-				repetitions = 5
+				repetitions = 3
 			}
 			t.Run(fmt.Sprintf("%d_ranks/%s", world, modularName(c)), func(t *testing.T) {
 				first := make(results, world)
