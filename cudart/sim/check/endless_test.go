@@ -61,18 +61,33 @@ again:
 	@%p bra again;
 end:
 `
-	const bound = 4000 // the loop that ends takes 3000
+	const pauses = onlyOne + `
+	.reg .b32 %inner;
+again:
+	mov.u32 %inner, 0;
+pause:
+	add.u32 %inner, %inner, 1;
+	setp.lt.u32 %p, %inner, 300;
+	@%p bra pause;
+	atom.relaxed.gpu.global.add.u32 %v, [%mine], 1;
+	setp.lt.u32 %p, %v, 20;
+	@%p bra again;
+end:
+`
+	const bound = 4000 // the loops that end take 3000, and 20 times 900 with a strong access behind each
 	const want = "the run ended after 4000 instructions of a warp without a strong access, its budget"
 	for _, s := range []Strategy{Random, Late, PCT, Bounded} {
 		checker, err := New(Config{Ranks: 2, Loop: bound})
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := checker.RunStrategy(s, 1, program{body: ends, threads: 32}.rank)
-		if err != nil || !r.Clean() {
-			t.Errorf("%v, a loop that ends: error %v, incomplete %q, findings %v", s, err, r.Incomplete, r.Findings)
+		for _, body := range []string{ends, pauses} {
+			r, err := checker.RunStrategy(s, 1, program{body: body, threads: 32}.rank)
+			if err != nil || !r.Clean() {
+				t.Errorf("%v, a loop that ends: error %v, incomplete %q, findings %v", s, err, r.Incomplete, r.Findings)
+			}
 		}
-		r, err = checker.RunStrategy(s, 1, program{body: strings.Replace(ends, "1000", "0xffffffff", 1), threads: 32}.rank)
+		r, err := checker.RunStrategy(s, 1, program{body: strings.Replace(ends, "1000", "0xffffffff", 1), threads: 32}.rank)
 		if !errors.Is(err, ErrBudget) || !slices.Equal(r.Incomplete, []string{want}) {
 			t.Errorf("%v: error %v, incomplete %q", s, err, r.Incomplete)
 		}
