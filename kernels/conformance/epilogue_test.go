@@ -57,7 +57,8 @@ func TestEpilogueGrid(t *testing.T) {
 }
 
 // epilogueSizes is the call on 1 to 7 rows of each length that the algorithm supports. In the simulator, for the longer
-// rows and unless all are wanted, it is on 1, 3 or 7 rows, and on 1 or 7 unless the run is exhaustive.
+// rows and unless all are wanted, it is on 1, 3 or 7 rows. Unless the run is exhaustive there are fewer lengths, and 1
+// or 7 rows.
 func epilogueSizes(t testing.TB, c testCall, wanted bool) []testCall {
 	t.Helper()
 	const short, most = 64, 3 * 4096

@@ -68,7 +68,7 @@ func (m *merge) add(number int, c plannedCase, e *engine.Explored, took time.Dur
 		incomplete = append(incomplete, reason(e.Err))
 	}
 	for _, text := range incomplete {
-		if strings.HasSuffix(text, ", its budget") {
+		if strings.HasSuffix(text, ", its budget") && m.plan.options.Replay == "" { // its file says how many
 			text += "; allow more by --steps"
 		}
 		m.isIncomplete(number, text)

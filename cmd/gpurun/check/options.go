@@ -109,8 +109,8 @@ func (o *Options) Add(f *pflag.FlagSet) {
 		collectiveSchedules, fewSchedules))
 	f.Float64Var(&o.minutes, "minutes", 0, "end after this `number` of minutes, and go on with further schedules "+
 		"until then")
-	f.IntVar(&o.Steps, "steps", engine.UsualSteps, "end a schedule after this `number` of turns of hosts, streams and "+
-		"warps, or when a warp executes 4 times as many instructions without a strong access")
+	f.IntVar(&o.Steps, "steps", engine.UsualSteps, "most `turns` of hosts, streams and warps in a schedule; a warp may "+
+		"execute 4 times as many instructions without a strong access")
 	f.Uint64Var(&o.Seed, "seed", 1, "`seed` of schedules and inputs")
 	f.StringVar(&o.strategy, "strategy", "", "comma-separated `strategies` that choose schedules in turn: "+
 		strings.Join(strategyNames(), ", ")+" (default "+strings.Join(namesOf(engine.DefaultStrategies), ",")+")")
