@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"sync"
@@ -30,7 +31,14 @@ import (
 	"gpurun/worker/workload"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// Many parallel tests wait for a rank that hangs: more of them run at a time than there are cores, unless -parallel says
+// otherwise.
+func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 type nopCloser struct{ *bytes.Buffer }
 

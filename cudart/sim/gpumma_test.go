@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -46,7 +47,7 @@ func runMatrices(t *testing.T, d cudart.Device, text string, shape cudart.Launch
 	if err := s.Download(out, p); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Free(p); err != nil {
+	if err := errors.Join(d.Free(p), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return out

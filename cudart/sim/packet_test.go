@@ -133,8 +133,8 @@ func TestPacketsAreWholeByHardware(t *testing.T) {
 	} {
 		torn := map[MemoryModel]uint32{}
 		for _, model := range []MemoryModel{HardwareMemory, PTXMemory} {
-			for seed := range uint64(4) {
-				torn[model] += passPackets(t, tt.form, Options{Seed: seed + 1, Memory: model}, 50)
+			for seed := uint64(1); seed <= 4 && torn[model] == 0; seed++ {
+				torn[model] = passPackets(t, tt.form, Options{Seed: seed, Memory: model}, 50)
 			}
 		}
 		if (torn[HardwareMemory] == 0) != tt.whole || (torn[PTXMemory] == 0) != tt.ptxs {
