@@ -31,8 +31,8 @@ import (
 	"gpurun/worker/workload"
 )
 
-// Many parallel tests wait for a rank that hangs: more of them run at a time than there are cores, unless -parallel says
-// otherwise.
+// Many parallel tests wait for a rank that hangs: more of them run at a time than there are cores, unless -parallel
+// says otherwise.
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
