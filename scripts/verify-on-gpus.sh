@@ -211,9 +211,9 @@ failures() {
 tests() {
   local test
   for test in driver sim suite conformance; do
-    limit=600 check 0 "$test-tests" env GPURUN_REQUIRE_GPU=1 "build/$test.test" -test.v -test.run GPU
+    limit=1200 check 0 "$test-tests" env GPURUN_REQUIRE_GPU=1 "build/$test.test" -test.v -test.run GPU
   done
-  check 0 jit env GPURUN_REQUIRE_GPU=1 CUDA_CACHE_DISABLE=1 CUDA_MODULE_LOADING=EAGER \
+  limit=300 check 0 jit env GPURUN_REQUIRE_GPU=1 CUDA_CACHE_DISABLE=1 CUDA_MODULE_LOADING=EAGER \
     build/conformance.test -test.v -test.run CompilesEveryModule
   grep -h -A8 slowest "$results/jit.txt"
 }
