@@ -9,6 +9,8 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/kernelcode"
 	"gpurun/cmd/gpurun/plan"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/cudart/sim/check/schedule"
 	"gpurun/kernels"
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/collective"
@@ -17,9 +19,22 @@ import (
 	"gpurun/kernels/userkernel"
 )
 
+// isSchedule reports whether a file is one that --replay takes.
+func isSchedule(path string) bool {
+	text, err := settings.ReadFile(path, maxScheduleBytes)
+	if err != nil {
+		return false
+	}
+	_, err = schedule.Parse(text)
+	return err == nil
+}
+
 // addFile adds cases of a kernel file, which must be for a collective unless that is empty.
 func (p *Plan) addFile(ctx context.Context, path, of string, notify func(string)) error {
 	f, text, err := kernelcode.Read(path)
+	if err != nil && isSchedule(path) {
+		return exit.Usagef("%s is a schedule: write gpurun check --replay %s", path, path)
+	}
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // Format is the version of the format of schedule files.
-const Format = 1
+const Format = 2
 
 // Schedule is a schedule that can run again. As JSON it is the content of a file.
 type Schedule struct {

@@ -34,13 +34,13 @@ func TestSchedulesAreReadAgain(t *testing.T) {
 // What is no schedule is refused with a reason.
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"format": 2, "ranks": 1, "sms": 1}`:                             "has format 2",
-		`{"format": 1}`:                                                   "no file of gpurun check",
-		`{"format": 1, "ranks": 1, "sms": 1, "other": 1}`:                 "unknown field",
-		`{"format": 1, "ranks": 1, "sms": 1, "turns": "0*0"}`:             "no number of instructions",
-		`{"format": 1, "ranks": 1, "sms": 1, "turns": "0.1.2"}`:           "no host, stream or warp",
-		`{"format": 1, "ranks": 1, "sms": 1, "turns": "deflate:?"}`:       "decoding the turns",
-		`{"format": 1, "ranks": 1, "sms": 1, "turns": "deflate:AAAAAAA"}`: "turns",
+		`{"format": 1, "ranks": 1, "sms": 1}`:                             "has format 1",
+		`{"format": 2}`:                                                   "no file of gpurun check",
+		`{"format": 2, "ranks": 1, "sms": 1, "other": 1}`:                 "unknown field",
+		`{"format": 2, "ranks": 1, "sms": 1, "turns": "0*0"}`:             "no number of instructions",
+		`{"format": 2, "ranks": 1, "sms": 1, "turns": "0.1.2"}`:           "no host, stream or warp",
+		`{"format": 2, "ranks": 1, "sms": 1, "turns": "deflate:?"}`:       "decoding the turns",
+		`{"format": 2, "ranks": 1, "sms": 1, "turns": "deflate:AAAAAAA"}`: "turns",
 	} {
 		if s, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, error %v", text, s, err)
