@@ -9,6 +9,8 @@ import (
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/kernels"
+	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/matmul"
 )
 
@@ -76,13 +78,24 @@ func planBench(a *program.Invocation, cmd *cobra.Command, words []string) (*benc
 	}
 	found, err := collectivesNamed(words)
 	if err != nil {
-		return nil, usageError(suggest.Unknown("collective or product", words[0], benchNames()), cmd)
+		return nil, usageError(unknownCase(words[0]), cmd)
 	}
 	what := found[0]
 	if err := bench.Refuse(cmd.Flags(), what); err != nil {
 		return nil, usageError(err, cmd)
 	}
 	return bench.Plan(cmd.Context(), cmd.Flags(), what, notify(a))
+}
+
+// unknownCase says that bench has no such collective or product, or how the algorithm is written that a word names.
+func unknownCase(word string) error {
+	if kernelfile.IsPath(word) {
+		return exit.Usagef("bench takes a kernel file behind --algo: write gpurun bench COLLECTIVE --algo %s", word)
+	}
+	if text := suggest.Algorithm("gpurun bench", word, kernels.Collectives()); text != "" {
+		return exit.Usagef("unknown collective or product %q; %s", word, text)
+	}
+	return suggest.Unknown("collective or product", word, benchNames())
 }
 
 // newProductBenchCommand makes the command below bench: products have flags of their own.

@@ -47,6 +47,8 @@ func newKernelCommand(a *program.Invocation) *cobra.Command {
 		switch {
 		case at < 0 && slices.ContainsFunc(words, isHelp):
 			return cmd.Help()
+		case at < 0 && len(words) > 0 && suggest.File(words[0]) != "":
+			return usageError(exit.Usagef("%s is no kernel file; %s", words[0], suggest.File(words[0])), cmd)
 		case at < 0 && len(words) == 1 && !strings.HasPrefix(words[0], "-"):
 			return usageError(suggest.Unknown("kernel command", words[0], []string{"init", "show"}), cmd)
 		case at < 0:

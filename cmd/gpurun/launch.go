@@ -96,10 +96,13 @@ func launchable(root *cobra.Command, word string) bool {
 	if base := filepath.Base(word); err != nil && base != word && namesCommand(root, base) {
 		return false // ./build/all_reduce_perf, which unknownCommand explains
 	}
-	if strings.HasSuffix(word, ".py") || strings.Contains(word, "/") {
+	if _, err := exec.LookPath(word); err == nil {
 		return true
 	}
-	if _, err := exec.LookPath(word); err == nil {
+	if suggest.File(word) != "" {
+		return false // a kernel file, which another command takes
+	}
+	if strings.HasSuffix(word, ".py") || strings.Contains(word, "/") {
 		return true
 	}
 	info, err := os.Stat(word)

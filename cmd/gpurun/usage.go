@@ -11,9 +11,12 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/cmd/gpurun/torchrun"
 	"gpurun/kernels"
+	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 )
 
 // The exit codes end the help of a command that runs kernels: one that has thresholds, or one
@@ -38,9 +41,30 @@ func usageHint(cmd *cobra.Command) string { return "Run '" + cmd.CommandPath() +
 // noArguments refuses positional arguments.
 func noArguments(cmd *cobra.Command, words []string) error {
 	if len(words) > 0 {
-		return usageError(exit.Usagef("unexpected argument %q for %q", words[0], cmd.CommandPath()), cmd)
+		return usageError(exit.Usagef("unexpected argument %q for %q%s", words[0], cmd.CommandPath(),
+			flagOf(cmd, words[0])), cmd)
 	}
 	return nil
+}
+
+// flagOf names the flag that a word of a collective's command line belongs to.
+func flagOf(cmd *cobra.Command, word string) string {
+	what, ok := kernels.Find(cmd.Name())
+	if !ok {
+		return ""
+	}
+	_, isAlgorithm := what.Algorithm(word)
+	_, isType := collective.ParseDType(word)
+	var size settings.ByteSize
+	switch {
+	case isAlgorithm || kernelfile.IsPath(word):
+		return "; --algo chooses algorithms"
+	case isType && takes(cmd, "datatype"):
+		return "; --datatype sets the element types"
+	case size.UnmarshalText([]byte(word)) == nil && takes(cmd, "minbytes"):
+		return "; --minbytes and --maxbytes set the sizes"
+	}
+	return ""
 }
 
 func unknownCommand(cmd *cobra.Command, word string) error {
@@ -49,6 +73,9 @@ func unknownCommand(cmd *cobra.Command, word string) error {
 	}
 	if text := suggest.Command(word); text != "" {
 		return usageError(exit.Usagef("unknown command %q; %s", word, text), cmd)
+	}
+	if text := cmp.Or(suggest.File(word), suggest.Algorithm("gpurun", word, kernels.Collectives())); text != "" {
+		return usageError(exit.Usagef("unknown collective or command %q; %s", word, text), cmd)
 	}
 	names := map[string]string{}
 	for _, c := range cmd.Commands() {
@@ -111,6 +138,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	text := "unknown flag --" + name
 	if best := suggest.Nearest(name, names); best != "" {
 		text += "; did you mean --" + best + "?"
+	} else if word := suggest.Misspelled("--"+name, cmd.HasParent()); word != "" {
+		text += habit(cmd, word)
 	}
 	return usageError(exit.Usagef("%s", text), cmd)
 }

@@ -44,7 +44,7 @@ type request struct {
 	Op         string  `json:"op"`
 	Root       int     `json:"root"`
 	InPlace    bool    `json:"in_place"`
-	PDL        bool    `json:"early"`
+	PDL        bool    `json:"pdl"`
 	Replayed   bool    `json:"replayed"`
 	Counts     []int64 `json:"counts"`
 	Launches   int     `json:"launches"`
@@ -322,6 +322,10 @@ func (c plannedCase) report() checkreport.Case {
 }
 
 func unknown(word string) error {
+	text := cmp.Or(suggest.File(word), suggest.Algorithm("gpurun check", word, kernels.Collectives()))
+	if text != "" {
+		return exit.Usagef("unknown collective %q; %s", word, text)
+	}
 	names := map[string]string{}
 	for _, c := range kernels.Collectives() {
 		for _, name := range append(c.Aliases, c.Name) {

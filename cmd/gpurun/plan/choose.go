@@ -76,7 +76,7 @@ func (b abilities) chooseDTypes(words []string) ([]string, error) {
 	var common []string
 	valid := []string{settings.All}
 	for _, d := range collective.DTypes() {
-		valid = append(append(valid, d.Name), d.Aliases...)
+		valid = append(valid, d.Name)
 		if slices.ContainsFunc(b.ops(), func(op collective.Op) bool { return b.can(d, op) }) {
 			common = append(common, d.Name)
 		}
@@ -113,8 +113,11 @@ func choose(kind string, words, all, valid []string, parse func(string) (string,
 		names := all
 		if word != settings.All {
 			name, ok := parse(word)
+			if text := suggest.File(word); !ok && text != "" {
+				return nil, fmt.Errorf("unknown %s %q; %s", kind, word, text)
+			}
 			if !ok {
-				return nil, suggest.Unknown(kind, word, valid)
+				return nil, suggest.UnknownName(kind, word, valid, typeAliases(word))
 			}
 			names = []string{name}
 		}
@@ -128,4 +131,18 @@ func choose(kind string, words, all, valid []string, parse func(string) (string,
 		return nil, fmt.Errorf("no %s is left to choose", kind)
 	}
 	return chosen, nil
+}
+
+// typeAliases has the name of a type for each other spelling. It is empty if word names a type: that is not misspelled.
+func typeAliases(word string) map[string]string {
+	names := map[string]string{}
+	if _, ok := collective.ParseDType(word); ok {
+		return names
+	}
+	for _, d := range collective.DTypes() {
+		for _, alias := range d.Aliases {
+			names[alias] = d.Name
+		}
+	}
+	return names
 }

@@ -89,17 +89,30 @@ var commandHabits = []habit{
 // Flag says what to write in place of a flag of another program, with its dashes, or is empty. behind says that a
 // command is in front of the flag. takes reports whether a flag without dashes can be written there: no other is named.
 func Flag(flag string, behind bool, takes func(string) bool) string {
-	habits := slices.Concat(flagHabits, launcherHabits)
-	if behind {
-		habits = slices.Concat(behindCommands, habits)
-	}
 	flag = strings.ReplaceAll(flag, "_", "-")
-	for _, h := range habits {
+	for _, h := range flagsOfOthers(behind) {
 		if slices.Contains(h.words, flag) && all(h.flags(), takes) {
 			return h.instead
 		}
 	}
 	return ""
+}
+
+// Misspelled is the flag of another program that one was meant to be, or is empty.
+func Misspelled(flag string, behind bool) string {
+	for _, h := range flagsOfOthers(behind) {
+		if word := Typo(flag, h.words); word != "" {
+			return word
+		}
+	}
+	return ""
+}
+
+func flagsOfOthers(behind bool) []habit {
+	if behind {
+		return slices.Concat(behindCommands, flagHabits, launcherHabits)
+	}
+	return slices.Concat(flagHabits, launcherHabits)
 }
 
 // flags are the flags that the habit names, without dashes.

@@ -18,10 +18,14 @@ func Meant(what, word string, names map[string]string, instead string) error {
 }
 
 // nearest are the names, at most two, of the words with the least edit distance, else of those that begin with word.
+// "all" is not misspelled, and names nothing.
 func nearest(word string, names map[string]string) (found []string) {
 	word = strings.ToLower(word)
+	if word == "all" {
+		return nil
+	}
 	words := slices.Sorted(maps.Keys(names))
-	least := max((len(word)+2)/3, 1)
+	least := mostEdits(word)
 	for _, w := range words {
 		least = min(least, editDistance(word, w))
 	}

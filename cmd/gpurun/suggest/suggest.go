@@ -6,21 +6,44 @@ import (
 	"strings"
 )
 
-// Unknown says that there is no such word, which words there are, and which
-// of them is nearest.
-func Unknown(what, word string, valid []string) error {
-	text := fmt.Sprintf("unknown %s %q", what, word)
-	if best := Nearest(word, valid); best != "" {
-		text += fmt.Sprintf("; did you mean %q?", best)
-	}
-	return fmt.Errorf("%s (valid: %s)", text, strings.Join(valid, ", "))
+// synonyms are values that other programs have for what gpurun names otherwise.
+var synonyms = map[string]string{
+	"bfloat": "bfloat16", "average": "avg", "mean": "avg", "product": "prod", "maximum": "max", "minimum": "min",
+	"gpu": "cuda", "cpu": "sim", "simulator": "sim", "warning": "warn", "md": "markdown", "text": "table",
 }
+
+// Unknown says that there is no such word, and which one or two of the valid words were meant. Where none is near, it
+// says which there are.
+func Unknown(what, word string, valid []string) error { return UnknownName(what, word, valid, nil) }
+
+// UnknownName is Unknown for things that have other spellings. aliases has the word for each of these.
+func UnknownName(what, word string, valid []string, aliases map[string]string) error {
+	if s, ok := synonyms[strings.ToLower(word)]; ok && slices.Contains(valid, s) {
+		return fmt.Errorf("unknown %s %q; did you mean %q?", what, word, s)
+	}
+	names := map[string]string{}
+	for _, v := range valid {
+		names[v] = v
+	}
+	for alias, v := range aliases {
+		if slices.Contains(valid, v) {
+			names[alias] = v
+		}
+	}
+	if found := nearest(word, names); len(found) > 0 {
+		return fmt.Errorf("unknown %s %q; did you mean %s?", what, word, OrList(found))
+	}
+	return fmt.Errorf("unknown %s %q (valid: %s)", what, word, strings.Join(valid, ", "))
+}
+
+// mostEdits bounds the edit distance of a word that may be meant: a third of the letters.
+func mostEdits(word string) int { return max((len(word)+2)/3, 1) }
 
 // Nearest returns the valid word with the least edit distance, else one that
 // begins with word, or "" when none is alike.
 func Nearest(word string, valid []string) string {
 	word = strings.ToLower(word)
-	best, least := "", max(len(word)/2, 1)+1
+	best, least := "", mostEdits(word)+1
 	for _, candidate := range valid {
 		if d := editDistance(word, candidate); d < least {
 			best, least = candidate, d

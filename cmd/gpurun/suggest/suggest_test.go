@@ -52,7 +52,7 @@ func TestEditDistanceIsSymmetricAndBounded(t *testing.T) {
 	})
 }
 
-func TestSlip(t *testing.T) {
+func TestTypo(t *testing.T) {
 	words := []string{"k", "op", "iters", "minbytes", "maxbytes"}
 	for word, want := range map[string]string{
 		"minbyte": "minbytes", "mimbites": "minbytes", "mimbitez": "", "manbytes": "minbytes", "itres": "iters",
@@ -60,7 +60,7 @@ func TestSlip(t *testing.T) {
 		"o":    "", "ops": "", "j": "", "": "", "k": "",
 	} {
 		if got := Typo(word, words); got != want {
-			t.Errorf("Slip(%q) = %q, want %q", word, got, want)
+			t.Errorf("Typo(%q) = %q, want %q", word, got, want)
 		}
 	}
 }
