@@ -156,7 +156,7 @@ func (t Table) choice(q Query, rules []Rule, i int) Choice {
 	if r.Epilogue != collective.NoEpilogue {
 		reason += ", with " + epilogue(r.Epilogue, r.Hidden)
 	}
-	reason += ", " + span(rules, i) + " (" + t.Measured + ")"
+	reason += ", " + span(rules, i) + " (" + cmp.Or(r.Measured, t.Measured) + ")"
 	return Choice{Algorithm: r.Algorithm, Blocks: r.Blocks, Reason: reason}
 }
 

@@ -115,6 +115,7 @@ func TestChooseByEpilogue(t *testing.T) {
 	with.Rules = slices.Concat(with.Rules, []Rule{
 		norm(2, 64<<10, "oneshot_ll", false), norm(2, 0, "oneshot", false), norm(8, 0, "twoshot", true),
 	})
+	with.Rules[len(with.Rules)-1].Measured = "2026-11-28"
 	for _, c := range []struct {
 		tables Tables
 		e      collective.EpilogueKind
@@ -136,7 +137,7 @@ func TestChooseByEpilogue(t *testing.T) {
 		{
 			Tables{with},
 			collective.RMSNorm, 8,
-			Choice{"twoshot", 0, "estimated for NVIDIA H200, 8 GPUs, with rmsnorm, all sizes (2026-11-21)"},
+			Choice{"twoshot", 0, "estimated for NVIDIA H200, 8 GPUs, with rmsnorm, all sizes (2026-11-28)"},
 		},
 		{
 			Tables{with},

@@ -15,7 +15,7 @@ import (
 
 // keys lists the keys of a table, for messages.
 const keys = "there are gpu, compute, driver, measured and dtype, and in a [[rule]] collective, world, epilogue, " +
-	"hidden, up_to, algorithm, blocks and estimated"
+	"hidden, up_to, algorithm, blocks, estimated and measured"
 
 // maxHidden is how many elements --hidden takes.
 const maxHidden = 1 << 30
@@ -55,14 +55,21 @@ func (t Table) checkHead() error {
 		fmt.Sprintf("%d.%d", major, minor) != t.Compute || minor > 9 {
 		return fmt.Errorf("compute %q is not a compute capability; write for example \"9.0\"", t.Compute)
 	}
-	if _, err := time.Parse(time.DateOnly, t.Measured); err != nil {
-		return fmt.Errorf("measured %q is not a day; write for example \"2026-11-21\"", t.Measured)
+	if err := checkDay(t.Measured); err != nil {
+		return err
 	}
 	if _, ok := collective.ParseDType(t.DType); !ok {
 		return fmt.Errorf("there is no element type %q; write the dtype of the calls, for example \"bfloat16\"", t.DType)
 	}
 	if t.GPU == "" {
 		return errors.New("gpu is missing: write the model as \"gpurun list --output json\" names it")
+	}
+	return nil
+}
+
+func checkDay(day string) error {
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
+		return fmt.Errorf("measured %q is not a day; write for example \"2026-11-21\"", day)
 	}
 	return nil
 }
@@ -94,6 +101,8 @@ func (t Table) checkRule(i int, known map[string]*collective.Collective) error {
 			r.Blocks, collective.MaxBlocks)
 	case r.UpTo < 0:
 		return fmt.Errorf("up_to %d is negative", r.UpTo)
+	case r.Measured != "" && checkDay(r.Measured) != nil:
+		return checkDay(r.Measured)
 	}
 	if err := cmp.Or(t.checkHidden(r, a), t.checkOrder(i)); err != nil {
 		return err

@@ -34,7 +34,7 @@ type Table struct {
 	// Compute is the compute capability, as "9.0".
 	Compute  string `toml:"compute" json:"compute"`
 	Driver   string `toml:"driver" json:"driver"`
-	Measured string `toml:"measured" json:"measured"` // the day, as "2026-11-21"
+	Measured string `toml:"measured" json:"measured"` // the day, as "2026-11-21", of rules that have none of their own
 	DType    string `toml:"dtype" json:"dtype"`       // the element type of the calls
 	// Rules of a collective, number of ranks, epilogue and length of rows stand
 	// together, the one for the smallest sizes first.
@@ -59,6 +59,8 @@ type Rule struct {
 	Blocks int `toml:"blocks,omitempty" json:"blocks,omitempty"`
 	// Estimated: the rule was written by hand and not measured.
 	Estimated bool `toml:"estimated,omitempty" json:"estimated,omitempty"`
+	// Measured is the day of the rule, if it is not the table's.
+	Measured string `toml:"measured,omitempty" json:"measured,omitempty"`
 }
 
 // Tables are the tables of several GPU models.

@@ -40,7 +40,8 @@ func norm(upTo, hidden string) string {
 
 func TestParse(t *testing.T) {
 	got, err := Parse("h200.toml",
-		[]byte(head+rule("allreduce", "4", `"64K"`, "oneshot")+"blocks = 8\n"+rule("allreduce", "4", "", "twoshot")))
+		[]byte(head+rule("allreduce", "4", `"64K"`, "oneshot")+"blocks = 8\n"+rule("allreduce", "4", "", "twoshot")+
+			"measured = \"2026-11-28\"\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func TestParse(t *testing.T) {
 		GPU: "NVIDIA H200", Compute: "9.0", Driver: "580.159.04", Measured: "2026-11-21", DType: "bfloat16",
 		Rules: []Rule{
 			{Collective: "allreduce", World: 4, UpTo: 64 << 10, Algorithm: "oneshot", Blocks: 8},
-			{Collective: "allreduce", World: 4, Algorithm: "twoshot"},
+			{Collective: "allreduce", World: 4, Algorithm: "twoshot", Measured: "2026-11-28"},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -65,6 +66,7 @@ func TestParseRefuses(t *testing.T) {
 		{"type", head + "[[rule]]\nworld = \"four\"\n", "x.toml:7: "},
 		{"compute", strings.Replace(head, "9.0", "9", 1), `compute "9" is not a compute capability; write for example "9.0"`},
 		{"day", strings.Replace(head, "11-21", "21-11", 1), `measured "2026-21-11" is not a day`},
+		{"day of a rule", head + last + "measured = \"21.11.\"\n", `rule 1: measured "21.11." is not a day`},
 		{"bare day", strings.Replace(head, `"2026-11-21"`, "2026-11-21", 1), `write it in quotes, for example "2026-11-21"`},
 		{"dtype", strings.Replace(head, "bfloat16", "bf17", 1), `no element type "bf17"`},
 		{"gpu", strings.Replace(head, "NVIDIA H200", "", 1), "gpu is missing"},
