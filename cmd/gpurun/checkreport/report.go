@@ -145,6 +145,17 @@ func (r Report) causes() (all []Finding) {
 	return all
 }
 
+// causesOf counts the causes of findings, given by their places. A report that was read from a file may have others.
+func (r Report) causesOf(places []int) int {
+	causes := map[int]bool{}
+	for _, at := range places {
+		if 0 <= at && at < len(r.Findings) {
+			causes[r.Findings[at].Group] = true
+		}
+	}
+	return len(causes)
+}
+
 // Rule names what a finding is an example of: its kind and cause, as a word.
 func (f Finding) Rule() string {
 	cause := strings.Map(func(r rune) rune {

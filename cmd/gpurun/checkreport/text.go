@@ -50,11 +50,11 @@ func tableOf(r Report, narrow bool) string {
 	for _, row := range rowsOf(r.Cases) {
 		ranks := strings.Join(row.ranks, ",")
 		if narrow {
-			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", ranks, row.sizes, row.schedules, row.found(r.Findings), row.name)
+			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\n", ranks, row.sizes, row.schedules, r.found(row), row.name)
 			continue
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%s\t%s\n", row.name, ranks, row.sizes, row.schedules, row.behaviors,
-			row.coverage(), row.found(r.Findings))
+			row.coverage(), r.found(row))
 	}
 	t.Flush() // to memory
 	return b.String()
@@ -102,7 +102,7 @@ type row struct {
 	name                                           string
 	ranks                                          []string
 	sizes, schedules, behaviors, pairs, bothOrders int
-	findings                                       map[int]bool
+	findings                                       []int
 	incomplete                                     bool
 }
 
@@ -112,7 +112,7 @@ func rowsOf(cases []Case) (rows []row) {
 		i := slices.IndexFunc(rows, func(r row) bool { return r.name == name })
 		if i < 0 {
 			i = len(rows)
-			rows = append(rows, row{name: name, findings: map[int]bool{}})
+			rows = append(rows, row{name: name})
 		}
 		r := &rows[i]
 		r.ranks = append(r.ranks, fmt.Sprint(c.Ranks))
@@ -120,9 +120,7 @@ func rowsOf(cases []Case) (rows []row) {
 		r.schedules, r.behaviors = r.schedules+c.Schedules, r.behaviors+c.Behaviors
 		r.pairs, r.bothOrders = r.pairs+c.Pairs, r.bothOrders+c.BothOrders
 		r.incomplete = r.incomplete || len(c.Incomplete) > 0
-		for _, at := range c.Findings {
-			r.findings[at] = true
-		}
+		r.findings = append(r.findings, c.Findings...)
 	}
 	return rows
 }
@@ -135,16 +133,13 @@ func (r row) coverage() string {
 	return fmt.Sprintf("%d\t%d", r.pairs, r.bothOrders)
 }
 
-// found says how many causes the findings of the row have.
-func (r row) found(all []Finding) string {
-	causes := map[int]bool{}
-	for at := range r.findings {
-		causes[all[at].Group] = true
-	}
+// found says how many causes the findings of a row have.
+func (r Report) found(of row) string {
+	causes := r.causesOf(of.findings)
 	switch {
-	case len(causes) > 0:
-		return suggest.Count(len(causes), "finding", "findings")
-	case r.incomplete:
+	case causes > 0:
+		return suggest.Count(causes, "finding", "findings")
+	case of.incomplete:
 		return "incomplete"
 	}
 	return "nothing"

@@ -17,8 +17,10 @@ func Page(title string, r Report) webpage.Document {
 	case Incomplete:
 		d.Status, d.Reasons = webpage.Warn, r.Incomplete
 	}
-	for _, f := range r.causes() {
-		d.Sections = append(d.Sections, findingSection(f))
+	for at, f := range r.Findings {
+		if f.Role == Cause {
+			d.Sections = append(d.Sections, r.findingSection(at))
+		}
 	}
 	d.Sections = append(d.Sections, webpage.Section{Title: "What was checked", Tables: []webpage.Table{caseTable(r)}})
 	if len(r.Suppressed) > 0 {
@@ -32,8 +34,13 @@ func Page(title string, r Report) webpage.Document {
 	return d
 }
 
-func findingSection(f Finding) webpage.Section {
-	s := webpage.Section{Title: f.Message(), Status: webpage.Fail, Text: f.Text}
+// findingSection is the finding at a place, with what else has its cause.
+func (r Report) findingSection(at int) webpage.Section {
+	f := r.Findings[at]
+	s := webpage.Section{Title: f.Message(), Status: webpage.Fail, Text: slices.Clone(f.Text)}
+	for _, line := range append(r.related(at), r.provenance(at)) {
+		s.Text = append(s.Text, "  "+line)
+	}
 	if f.Note {
 		s.Status = webpage.Warn
 	}
@@ -68,6 +75,10 @@ func findingSection(f Finding) webpage.Section {
 // drawing is a timeline of the last events before a finding: each takes one step.
 func drawing(f Finding) webpage.Drawing {
 	first, second, ok := f.among(f.Events)
+	title := "The events before the finding, from left to right in their order"
+	if ok && (f.Events[first].Who() != f.Sides[0].Who() || f.Events[second].Who() != f.Sides[1].Who()) {
+		title += ": the same lines in other warps"
+	}
 	var names []string
 	lanes := map[string]*webpage.Lane{}
 	for i, e := range f.Events {
@@ -85,7 +96,7 @@ func drawing(f Finding) webpage.Drawing {
 	for _, name := range names {
 		all = append(all, *lanes[name])
 	}
-	return webpage.Timeline("The events before the finding, from left to right in their order", "", all)
+	return webpage.Timeline(title, "", all)
 }
 
 // kind is what a color stands for.
@@ -123,10 +134,11 @@ func caseTable(r Report) webpage.Table {
 	}}
 	count := func(n int) webpage.Cell { return webpage.Cell{Text: fmt.Sprint(n), Number: float64(n)} }
 	for _, c := range r.Cases {
-		found := count(len(c.Findings))
+		causes := r.causesOf(c.Findings)
+		found := count(causes)
 		found.Status = webpage.Pass
 		switch {
-		case len(c.Findings) > 0:
+		case causes > 0:
 			found.Status = webpage.Fail
 		case len(c.Incomplete) > 0:
 			found.Status = webpage.Warn

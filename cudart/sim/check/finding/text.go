@@ -2,6 +2,7 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -47,8 +48,9 @@ func (f Finding) rows() (rows [][]string) {
 // Reasons are the lines that say why this is a mistake, and what to do.
 func (f Finding) Reasons() (lines []string) {
 	if f.Flag != nil {
-		release, acquire := f.Flag[0].brief(f.Sides), f.Flag[1].brief(f.Sides)
-		lines = append(lines, fmt.Sprintf("the flag between them: %s, %s", release, acquire))
+		release, acquire := f.Flag[0], f.Flag[1]
+		lines = append(lines, fmt.Sprintf("the flag between them: %s, %s", release.brief(f.Sides),
+			acquire.brief(append(slices.Clone(f.Sides), release))))
 	}
 	if f.Kind == Race && f.Advice == "" || f.Kind != Race && f.Where != "" {
 		lines = append(lines, f.Cause)
@@ -123,14 +125,15 @@ func (a Access) columns(verb string) []string {
 	return row
 }
 
-// brief is an access among the sides of a finding: "rank 2 st.release.gpu :75", or with the file where that is another.
-func (a Access) brief(sides []Access) string {
+// brief is an access below others: "rank 2 st.release.gpu :75", or with the file unless all the others are of it.
+func (a Access) brief(others []Access) string {
 	place := a.Place()
 	file, line, _ := cutLast(place, ":")
-	for _, s := range sides {
-		if other, _, ok := cutLast(s.Place(), ":"); ok && other == file {
-			place = ":" + line
-		}
+	if !slices.ContainsFunc(others, func(o Access) bool {
+		other, _, ok := cutLast(o.Place(), ":")
+		return !ok || other != file
+	}) {
+		place = ":" + line
 	}
 	return strings.TrimSpace(fmt.Sprintf("rank %d %s %s", a.Rank, a.Opcode(), place))
 }
