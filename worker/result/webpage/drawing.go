@@ -2,8 +2,9 @@ package webpage
 
 import (
 	"fmt"
+	"math"
 	"slices"
-	"strings"
+	"strconv"
 )
 
 // A Drawing is a timeline as SVG: lanes below each other, with boxes.
@@ -59,6 +60,7 @@ const (
 	laneWidth   = 900
 	laneTop     = 12
 	axisHeight  = 30
+	unitWidth   = 60
 	leastSlice  = 0.5
 	mostLanes   = 120
 	mostSlices  = 6000
@@ -135,16 +137,30 @@ func span(lanes []Lane) (begin, end float64) {
 	return begin, end
 }
 
+// axis writes round numbers below the lanes, and the unit at the end.
 func (d *Drawing) axis(begin, end float64, unit string) {
 	y := d.Height + 18
 	d.Height += axisHeight
-	for i := range ticks + 1 {
-		v := begin + (end-begin)*float64(i)/ticks
-		text := strings.TrimSpace(fmt.Sprintf("%.4g", v))
-		kind := "faint"
-		if i == ticks {
-			text, kind = text+" "+unit, "faint end"
+	step := roundStep((end - begin) / ticks)
+	decimals := max(0, -int(math.Floor(math.Log10(step))))
+	for n := 0.0; n <= 2*ticks; n++ {
+		v := (math.Ceil(begin/step) + n) * step
+		x := laneWidth * (v - begin) / max(end-begin, step)
+		if x > laneWidth-unitWidth {
+			break
 		}
-		d.Labels = append(d.Labels, Label{laneLabel + laneWidth*i/ticks, y, text, kind})
+		d.Labels = append(d.Labels, Label{laneLabel + int(x), y, strconv.FormatFloat(v, 'f', decimals, 64), "faint"})
 	}
+	d.Labels = append(d.Labels, Label{laneLabel + laneWidth, y, unit, "faint end"})
+}
+
+// roundStep is the least of 1, 2 and 5, times a power of ten, that is not below a number.
+func roundStep(least float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(max(least, 1e-9))))
+	for _, digit := range []float64{1, 2, 5} {
+		if digit*power >= least {
+			return digit * power
+		}
+	}
+	return 10 * power
 }

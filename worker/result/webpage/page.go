@@ -114,6 +114,9 @@ type Cell struct {
 	Shade  int // 1 to 9 of a heat map; 0: none
 }
 
+// Long reports whether the text needs several lines.
+func (c Cell) Long() bool { return len(c.Text) > 50 }
+
 // Cut keeps at most that many rows.
 func (t Table) cut(most int) Table {
 	if more := len(t.Rows) - most; more > 0 {
