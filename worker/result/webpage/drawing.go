@@ -70,11 +70,17 @@ const (
 
 // Timeline draws lanes over a common axis with a unit; the empty unit has no axis.
 func Timeline(title, unit string, lanes []Lane) Drawing {
+	shown, _ := readable(lanes)
+	begin, end := span(shown)
+	return timelineOf(title, unit, lanes, begin, end)
+}
+
+// timelineOf is Timeline from a begin to an end that several timelines share.
+func timelineOf(title, unit string, lanes []Lane, begin, end float64) Drawing {
 	var more string
 	if lanes, more = readable(lanes); more != "" {
 		title += " (" + more + ")"
 	}
-	begin, end := span(lanes)
 	scale := laneWidth / max(end-begin, 1e-9)
 	d := Drawing{Title: title, Width: laneLabel + laneWidth + 20, Height: laneTop + laneHeight*len(lanes)}
 	var kinds []string

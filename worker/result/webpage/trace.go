@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -42,8 +44,10 @@ func Trace(text []byte) (Document, error) {
 	d := Document{Title: file.Other.Title, Verdict: "a timeline of one call"}
 	d.Facts = []Fact{{Name: "Clocks", Value: file.Other.Clocks}}
 	ranks, order := file.lanes()
+	// All ranks have one axis: their clocks are aligned, and a late rank is seen.
+	begin, end := span(slices.Concat(slices.Collect(maps.Values(ranks))...))
 	for _, rank := range order {
-		drawing := Timeline("timeline of "+rank.name, "us", ranks[rank.process])
+		drawing := timelineOf("timeline of "+rank.name, "us", ranks[rank.process], begin, end)
 		d.Sections = append(d.Sections, Section{Title: rank.name, Drawings: []Drawing{drawing}})
 	}
 	return d, nil
