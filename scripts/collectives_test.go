@@ -336,3 +336,33 @@ func TestPeersSeeWhatIsWrong(t *testing.T) {
 		t.Errorf("a right result is %q", said)
 	}
 }
+
+// The README and docs/faq.md say in how many cases gpurun is ahead or behind, as the newest tables do.
+func TestDocumentsHaveTheFigures(t *testing.T) {
+	counts := func(machine string) (ahead, rows, behind int) {
+		text, err := os.ReadFile("baselines/collectives-" + machine + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		level := 0
+		_, line, _ := strings.Cut(string(text), "gpurun is ahead in ")
+		if _, err := fmt.Sscanf(line, "%d of %d rows, level in %d, behind in %d", &ahead, &rows, &level, &behind); err != nil {
+			t.Fatalf("%s: %v", machine, err)
+		}
+		return ahead, rows, behind
+	}
+	ahead2, rows2, _ := counts("2xH200")
+	ahead4, rows4, behind4 := counts("4xH200")
+	for file, want := range map[string]string{
+		"../README.md":   fmt.Sprintf("slower than the faster of the two in %d of %d cases", behind4, rows4),
+		"../docs/faq.md": fmt.Sprintf("in %d of %d cases on 2 H200s, and in %d of %d on 4", ahead2, rows2, ahead4, rows4),
+	} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strings.Join(strings.Fields(string(text)), " "), want) {
+			t.Errorf("%s does not say %q", file, want)
+		}
+	}
+}
