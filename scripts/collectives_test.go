@@ -346,7 +346,8 @@ func TestDocumentsHaveTheFigures(t *testing.T) {
 		}
 		level := 0
 		_, line, _ := strings.Cut(string(text), "gpurun is ahead in ")
-		if _, err := fmt.Sscanf(line, "%d of %d rows, level in %d, behind in %d", &ahead, &rows, &level, &behind); err != nil {
+		_, err = fmt.Sscanf(line, "%d of %d rows, level in %d, behind in %d", &ahead, &rows, &level, &behind)
+		if err != nil {
 			t.Fatalf("%s: %v", machine, err)
 		}
 		return ahead, rows, behind

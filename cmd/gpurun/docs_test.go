@@ -230,6 +230,9 @@ func acceptsRest(cmd *cobra.Command, words []string) error {
 	if err := cmd.ValidateArgs(words); err != nil {
 		return err
 	}
+	if cmd.Name() == "tune" {
+		words, _ = splitKernelFiles(words)
+	}
 	if cmd.Name() == "bench" || cmd.Name() == "tune" {
 		if _, err := collectivesNamed(words); err != nil {
 			return err

@@ -100,6 +100,9 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 	return t, nil
 }
 
+// gridOfBlocks is an example of a grid that tune can measure: blocks is 0 where nobody asks for a number.
+const gridOfBlocks = "blocks > 0 ? blocks : 32"
+
 // newFileSubject plans calls of a kernel file, beside gpurun's algorithms. Candidates differ in their grids, and run in
 // place and out of place.
 func newFileSubject(ctx context.Context, f *pflag.FlagSet, path string, list host.Lister) (subject, error) {
@@ -114,7 +117,7 @@ func newFileSubject(ctx context.Context, f *pflag.FlagSet, path string, list hos
 			file.Collective, path)
 	case !file.TakesBlocks():
 		return subject{}, exit.Usagef("tune measures grids of 1 to 128 blocks, and the grid of %s is its own: "+
-			"write it as an expression with blocks, such as grid = \"blocks ? blocks : 32\"", path)
+			"write it as an expression with blocks, such as grid = %q", path, gridOfBlocks)
 	}
 	k := plain()
 	k.file = path
