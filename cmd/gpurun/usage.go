@@ -57,6 +57,8 @@ func flagOf(cmd *cobra.Command, word string) string {
 	_, isType := collective.ParseDType(word)
 	var size settings.ByteSize
 	switch {
+	case word == "help":
+		return "; --help shows its flags"
 	case isAlgorithm || kernelfile.IsPath(word):
 		return "; --algo chooses algorithms"
 	case isType && takes(cmd, "datatype"):

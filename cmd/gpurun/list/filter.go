@@ -1,6 +1,7 @@
 package list
 
 import (
+	"fmt"
 	"slices"
 
 	"gpurun/cmd/gpurun/suggest"
@@ -42,7 +43,11 @@ func (f *Filter) Add(l Listing, word string) error {
 	for name := range typeNames() {
 		names[name] = name
 	}
-	return suggest.Meant("collective, algorithm or type", word, names, "gpurun list shows all")
+	const what = "collective, algorithm or type"
+	if text := suggest.Command(word); text != "" {
+		return fmt.Errorf("unknown %s %q; %s", what, word, text)
+	}
+	return suggest.Meant(what, word, names, "gpurun list shows all")
 }
 
 // AddType adds an element type.

@@ -41,6 +41,17 @@ var flagHabits = []habit{
 	{[]string{"--dtype", "--type"}, "--datatype sets the element types"},
 	{[]string{"--size", "--sizes", "--bytes"}, "--minbytes and --maxbytes set the sizes"},
 	{[]string{"--algorithm", "--algorithms"}, "--algo chooses algorithms"},
+	{[]string{"--iterations", "--repetitions"}, "--iters sets the number of timed calls"},
+	{[]string{"--csv"}, "--output csv prints the results as CSV"},
+	{[]string{"--markdown", "--md"}, "--output markdown prints the table as Markdown"},
+	{[]string{"--graph", "--graphs", "--cuda-graph", "--cuda-graphs"}, "--cudagraph replays calls from a CUDA graph"},
+	{[]string{"--sim", "--simulate", "--simulator", "--cpu", "--no-gpu"}, "--device sim runs the simulator"},
+	{[]string{"--devices", "--device-ids", "--gpu-ids"}, "CUDA_VISIBLE_DEVICES selects GPUs"},
+	{[]string{"--no-check", "--no-verify", "--no-validate", "--skip-verify"}, "--check 0 turns verification off"},
+	{[]string{"--verify", "--validate", "--validation"}, "every element is verified, unless --check is 0: leave it out"},
+	{[]string{"--in-place", "--inplace", "--out-of-place"}, "calls are made out of place and in place: leave it out"},
+	{[]string{"--memory", "--backend"}, "--symm chooses how memory is shared"},
+	{[]string{"--ranks", "--world-size", "--nproc"}, "--nproc-per-node sets the number of processes"},
 }
 
 // behindCommands are what some flags mean behind a command of gpurun's: to nccl-tests, for instance, and not to
@@ -83,6 +94,8 @@ var commandHabits = []habit{
 	{[]string{"init", "new"}, "gpurun kernel init drafts a kernel file"},
 	{[]string{"plot", "html", "view"}, "gpurun report makes a page of results"},
 	{[]string{"measure", "perf", "benchmark"}, "gpurun bench measures algorithms side by side"},
+	{[]string{"devices", "gpus", "links", "topo", "topology", "nvidia-smi"}, "gpurun doctor shows GPUs and links"},
+	{[]string{"algos", "types"}, "gpurun list shows collectives, algorithms and types"},
 	{[]string{"autotune"}, "gpurun tune writes a table of the fastest algorithms"},
 }
 
@@ -100,8 +113,9 @@ func Flag(flag string, behind bool, takes func(string) bool) string {
 
 // Misspelled is the flag of another program that one was meant to be, or is empty.
 func Misspelled(flag string, behind bool) string {
+	const least = len("--") + 6 // shorter words are alike by chance: --short, and hyperfine's --sort
 	for _, h := range flagsOfOthers(behind) {
-		if word := Typo(flag, h.words); word != "" {
+		if word := Typo(flag, h.words); word != "" && len(flag) >= least {
 			return word
 		}
 	}

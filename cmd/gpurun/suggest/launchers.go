@@ -10,7 +10,10 @@ var launcherHabits = []habit{
 		"--nproc-per-node sets the number of processes",
 	},
 	{
-		[]string{"-g", "--ngpus", "--nthreads", "--gpus", "--num-gpus", "--gres", "-G", "--gpus-per-node", "--gpus-per-task"},
+		[]string{
+			"-g", "--ngpu", "--ngpus", "--nthreads", "--gpus", "--num-gpus", "--gres", "-G", "--gpus-per-node",
+			"--gpus-per-task",
+		},
 		"--nproc-per-node sets the number of GPUs",
 	},
 	{[]string{"-N", "--nodes", "--num-nodes"}, "--nnodes sets the number of machines"},
