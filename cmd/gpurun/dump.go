@@ -13,8 +13,8 @@ import (
 const dumpLong = `dump shows what the workers of a running job are doing, and ends nothing: the Python
 stacks of their threads, the last collectives of PyTorch's flight recorder, their GPUs. PID
 is the process ID of a gpurun on this machine, or of any of its workers. If a job runs on
-several machines, the page has the workers of all of them. Of a collective it has the step in
-which each rank is, and where its kernels are. gpurun itself prints the page as well, as it
+several machines, the page has the workers of all of them. For a collective, the page has the
+step of each rank, and where its kernels are. gpurun itself prints the page as well, as it
 does when it receives SIGUSR1.
 
 Exit codes: 0 the page was printed; 2 usage; 3 there is no such job, or it did not answer.`

@@ -20,8 +20,7 @@ import (
 
 const kernelShowLong = `show prints what every rank gets in one call of a kernel file: the buffers, and for each step
 the grid, the block, the cluster, the shared memory and all arguments, in hexadecimal, each
-with its line in the file. It needs no device: addresses are made up. Without --nproc-per-node
-there are as many ranks as the first of the file's world, or 2.
+with its line in the file. It needs no device: addresses are made up.
 
 Exit codes: 0 the call can be launched so on every rank; 2 usage, or an error in the file.`
 
@@ -50,6 +49,7 @@ func newKernelShowCommand(a *program.Invocation) *cobra.Command {
 	f.BoolVar(&o.call.InPlace, "in-place", false, "show a call whose output is its input")
 	f.BoolVar(&o.json, "json", false, "write JSON instead of text")
 	flags.AddCompile(f)
+	f.String("nproc-per-node", "", "`number` of ranks; default: the first value of world in the file, or 2")
 	takeLauncherFlags(cmd, "nproc-per-node", "config")
 	cmd.ValidArgsFunction = completeKernelFiles
 	cmd.RunE = func(cmd *cobra.Command, words []string) error {

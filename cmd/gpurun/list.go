@@ -19,9 +19,9 @@ import (
 )
 
 const listLong = `list lists the algorithms of all collectives and products, and says which of them run on this
-machine. The name of a collective or an algorithm has list tell all about it: operations and
-types, epilogues, needs, and why it does not run here. A type, as a word or by -d, leaves the
-algorithms that have it. With kernel files, list tells about the kernels that these describe.`
+machine. For a collective or an algorithm that a word names, list prints everything: operations
+and types, epilogues, needs, and why it does not run here. A type, as a word or by -d, limits
+the list to the algorithms that support it. list describes the kernels of kernel files, too.`
 
 const listExample = `  gpurun list
   gpurun list allreduce -d half

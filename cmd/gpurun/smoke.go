@@ -64,8 +64,8 @@ func newSmokeCommand(a *program.Invocation) *cobra.Command {
 	takeOneMachine(cmd)
 	showDefaultsOf(cmd, smoke.PlanOptions())
 	smoke.AddFlags(cmd.Flags())
-	system = cmd.Flags().String("report", "", "`system` that is told of the verdict: nvsentinel, over the socket that "+
-		"PLATFORM_CONNECTOR_SOCKET names")
+	system = cmd.Flags().String("report", "", "`system` to which the verdict is reported: nvsentinel, over the "+
+		"socket that PLATFORM_CONNECTOR_SOCKET names")
 	return cmd
 }
 

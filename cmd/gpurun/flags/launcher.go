@@ -25,7 +25,7 @@ func AddLauncher(f *pflag.FlagSet) {
 	f.String("grace", "", "`seconds` from SIGTERM to SIGKILL for processes that are ended")
 	f.String("on-failure", "", "`action` when a process fails: dump or none; "+
 		"dump shows what the others are doing, before they are ended: "+
-		"Python programs, and ranks of which one has waited in vain")
+		"Python programs, and ranks if the wait of one of them timed out")
 	f.String("hang-timeout", "", "`seconds` that all processes may go without any output, report or heartbeat; "+
 		"then gpurun shows what they are doing, and ends the job with exit code 4; 0, the default: no limit")
 	f.String("config", "", "TOML, YAML or JSON `file` with values for flags, by their long names")

@@ -10,7 +10,7 @@ import (
 // AddSkew adds --skew.
 func AddSkew(f *pflag.FlagSet) {
 	f.StringArray("skew", nil,
-		"make a rank enqueue the calls that are verified so many milliseconds late: `RANK=MS`; may be repeated")
+		"delay a rank, `RANK=MS`: it enqueues each verified call MS milliseconds late; may be repeated")
 }
 
 // Skews reads the values of --skew.
