@@ -15,17 +15,17 @@ import (
 const maxNameBits = 16
 
 // demangled are the two names by which a pattern may select a kernel: with its parameters, and without them and the
-// type of its result.
+// type of its result. By way of ToAST the binary contains no demangler of Rust, which ToString has: 65 KB.
 func demangled(entry string) (full, short string) {
-	full, err := demangle.ToString(entry, demangle.MaxLength(maxNameBits))
+	tree, err := demangle.ToAST(entry)
 	if err != nil {
 		return entry, entry
 	}
-	short, err = demangle.ToString(entry, demangle.NoParams, demangle.MaxLength(maxNameBits))
-	if err != nil {
-		short = full
+	full = demangle.ASTToString(tree, demangle.MaxLength(maxNameBits))
+	if tree, err = demangle.ToAST(entry, demangle.NoParams); err != nil {
+		return full, full
 	}
-	return full, short
+	return full, demangle.ASTToString(tree, demangle.NoParams, demangle.MaxLength(maxNameBits))
 }
 
 var (

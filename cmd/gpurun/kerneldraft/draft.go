@@ -102,14 +102,11 @@ type kernel struct {
 // signature takes a C++ name apart.
 func signature(name string) (demangled string, types []string) {
 	const maxNameBits = 16 // of demangled names: a short name may stand for a long one
-	demangled, err := demangle.ToString(name, demangle.MaxLength(maxNameBits))
+	tree, err := demangle.ToAST(name)
 	if err != nil {
 		return "", nil
 	}
-	tree, err := demangle.ToAST(name)
-	if err != nil {
-		return demangled, nil
-	}
+	demangled = demangle.ASTToString(tree, demangle.MaxLength(maxNameBits))
 	tree.Traverse(func(a demangle.AST) bool {
 		f, ok := a.(*demangle.FunctionType)
 		if !ok || types != nil {
