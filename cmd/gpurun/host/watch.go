@@ -108,7 +108,7 @@ func (w *Watch) look() error {
 // find looks for errors first: they say more than that a GPU is lost.
 func (w *Watch) find() error {
 	for _, e := range append(w.reported(), w.logged()...) {
-		if meaning, ok := xid.Machine(e.xid); ok {
+		if meaning, ok := xid.HardwareFault(e.xid); ok {
 			return fmt.Errorf("GPU %d (%s) reported Xid %d: %s", e.device.Index, e.device.PCIBusID, e.xid, meaning)
 		}
 	}

@@ -2,11 +2,11 @@
 // numbers its errors; a number is called an Xid.
 package xid
 
-// machine has the errors that no program causes, and after which the GPU or the machine must be reset before programs
+// hardware has the errors that no program causes, and after which the GPU or the machine must be reset before programs
 // run there: in NVIDIA's Xid catalog for Ampere and newer GPUs, the immediate action is RESET_GPU, RESTART_VM or
 // RESTART_BM, or a workflow for the memory (48) or for NVLink (74). Errors with RESTART_APP or IGNORE are not here: 13,
 // 31 and 43 are mostly those of programs, 45 follows another error, after 63 and 94 the GPU remains usable.
-var machine = map[uint64]string{
+var hardware = map[uint64]string{
 	46:  "the GPU stopped processing",
 	48:  "an uncorrectable error of the memory",
 	62:  "the power management unit halted",
@@ -27,8 +27,8 @@ var machine = map[uint64]string{
 	158: "a fatal time-out of the GPU",
 }
 
-// Machine says what an error means that is the machine's and no program's; ok is false for all others.
-func Machine(code uint64) (meaning string, ok bool) {
-	meaning, ok = machine[code]
+// HardwareFault returns the meaning of an error that no program causes; ok is false for all other errors.
+func HardwareFault(code uint64) (meaning string, ok bool) {
+	meaning, ok = hardware[code]
 	return meaning, ok
 }

@@ -48,12 +48,12 @@ func TestLog(t *testing.T) {
 }
 
 // The errors of programs, and those after which the GPU remains usable, are not the machine's.
-func TestMachine(t *testing.T) {
+func TestHardwareFault(t *testing.T) {
 	for code, want := range map[uint64]bool{
 		13: false, 31: false, 43: false, 45: false, 63: false, 94: false, 154: false, 0: false,
 		48: true, 62: true, 64: true, 74: true, 79: true, 95: true, 119: true, 120: true, 140: true,
 	} {
-		if _, got := Machine(code); got != want {
+		if _, got := HardwareFault(code); got != want {
 			t.Errorf("%d: %t", code, got)
 		}
 	}
