@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -11,6 +12,7 @@ import (
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/smoke"
 	"gpurun/kernels/kernelfile"
+	"gpurun/worker/result"
 )
 
 const smokeLong = `smoke checks a machine with GPUs in one command, for CI runners. It runs the checks of
@@ -73,7 +75,11 @@ func newSmokeCommand(a *program.Invocation) *cobra.Command {
 func runSmoke(cmd *cobra.Command, a *program.Invocation, files []string, told verdictReporter) error {
 	r, err := smoke.Plan(cmd.Context(), cmd.Flags(), doctor.Checks, files)
 	if exit.Code(err) == exit.Environment { // the verdict is about the machine, also where nothing can run
-		fmt.Fprintf(a.Out, "FAIL: %v\n", err)
+		if smoke.AsksJSON(cmd.Flags()) {
+			err = cmp.Or(result.WriteJSON(a.Out, outcome.NotBegun(a, err)), err)
+		} else {
+			fmt.Fprintf(a.Out, "FAIL: %v\n", err)
+		}
 	}
 	if err != nil {
 		return outcome.Unable(a, smoke.Title, cmd.Flags(), err)

@@ -18,9 +18,10 @@ type jsonDocument struct{ w io.Writer }
 
 func (jsonDocument) Begin(Report) error   { return nil }
 func (jsonDocument) Add(Result) error     { return nil }
-func (j jsonDocument) End(r Report) error { return writeJSON(j.w, r) }
+func (j jsonDocument) End(r Report) error { return WriteJSON(j.w, r) }
 
-func writeJSON(w io.Writer, r Report) error {
+// WriteJSON writes the report as one JSON object.
+func WriteJSON(w io.Writer, r Report) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
@@ -59,7 +60,7 @@ func (j jsonLines) End(r Report) error {
 
 // WriteFile writes the report as JSON, as [Replace] does.
 func WriteFile(path string, r Report) error {
-	return Replace(path, func(w io.Writer) error { return writeJSON(w, r) })
+	return Replace(path, func(w io.Writer) error { return WriteJSON(w, r) })
 }
 
 // Replace writes a temporary file in the folder of path, and renames it to path, so that

@@ -49,9 +49,14 @@ func Unable(a *program.Invocation, title string, flags *pflag.FlagSet, why error
 	if err != nil {
 		return why
 	}
-	return Conclude(a, title, c, result.Report{
-		Schema: result.Schema, Version: program.Version(), Command: a.Args, Failure: why.Error(), ExitCode: exit.Environment,
-	}, why)
+	return Conclude(a, title, c, NotBegun(a, why), why)
+}
+
+// NotBegun is the report of a run that could not begin.
+func NotBegun(a *program.Invocation, why error) result.Report {
+	return result.Report{
+		Schema: result.Schema, Version: program.Version(), Command: a.Args, Failure: why.Error(), ExitCode: exit.Code(why),
+	}
 }
 
 // writePage writes a report as a page, with the timeline of the recorded call.

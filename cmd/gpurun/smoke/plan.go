@@ -29,7 +29,7 @@ import (
 // Title names the check in CI systems.
 const Title = "gpurun smoke"
 
-const quickFlag = "quick"
+const quickFlag, jsonFlag = "quick", "json"
 
 // AddFlags adds the flags of the check.
 func AddFlags(f *pflag.FlagSet) {
@@ -38,6 +38,7 @@ func AddFlags(f *pflag.FlagSet) {
 		"p2p", "multicast", "symm", "nccl-lib", "nvshmem-lib")
 	f.StringArray("inject", nil, "inject a `fault` into the first collective, as for gpurun allreduce")
 	f.Bool(quickFlag, false, "run only the first element type")
+	f.Bool(jsonFlag, false, "write the results as JSON in place of the table; the verdict goes to standard error")
 }
 
 // Examiner looks at the machine before anything runs on it.
@@ -49,6 +50,7 @@ type Run struct {
 	examine Examiner // nil: there is none
 	runs    []namedRun
 	gate    gate.Plan
+	json    bool // in place of the table
 }
 
 // namedRun is the run of a collective, or of the kernel file with that path.
@@ -56,6 +58,12 @@ type namedRun struct {
 	name  string
 	calls int // that it verifies
 	*plan.CollectiveRun
+}
+
+// AsksJSON reports whether the flags ask for JSON.
+func AsksJSON(f *pflag.FlagSet) bool {
+	asked, err := f.GetBool(jsonFlag)
+	return err == nil && asked
 }
 
 // Simulated reports whether the simulator stands for GPUs.
@@ -77,7 +85,7 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner, kernelFiles [
 	if err != nil {
 		return nil, err
 	}
-	s := &Run{examine: examine}
+	s := &Run{examine: examine, json: AsksJSON(f)}
 	if s.config, err = settings.Read(told); err != nil {
 		return nil, err
 	}

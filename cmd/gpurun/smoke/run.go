@@ -3,6 +3,7 @@ package smoke
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -52,7 +53,7 @@ func Show(ctx context.Context, a *program.Invocation, s *Run) error {
 	all.Passed = all.ExitCode == exit.OK
 	progress.Clear()
 	outcome.ExplainSpeed(a.Err, all)
-	return outcome.Conclude(a, Title, s.config, all, outcome.Of(all, blind), write(a.Out, rows, all))
+	return outcome.Conclude(a, Title, s.config, all, outcome.Of(all, blind), s.write(a, rows, all))
 }
 
 // calls is the number of calls of all runs.
@@ -97,8 +98,16 @@ func one(ctx context.Context, a *program.Invocation, p namedRun, progress *sessi
 	return row{p.name, true, report.Results, time.Since(begun)}
 }
 
-// write prints a line for each collective, and the verdict.
-func write(w io.Writer, rows []row, all result.Report) error {
+// write prints the table with the verdict, or JSON; then the verdict goes to standard error.
+func (s *Run) write(a *program.Invocation, rows []row, all result.Report) error {
+	if !s.json {
+		return writeTable(a.Out, rows, all)
+	}
+	return errors.Join(result.WriteJSON(a.Out, all), terminal.WriteText(a.Err, verdict(all)+"\n"))
+}
+
+// writeTable prints a line for each collective, and the verdict.
+func writeTable(w io.Writer, rows []row, all result.Report) error {
 	if machines := all.Machines(); machines != "" {
 		fmt.Fprintf(w, "%s\n\n", machines)
 	}
@@ -115,11 +124,15 @@ func write(w io.Writer, rows []row, all result.Report) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	verdict := all.Verdict()
+	return terminal.WriteText(w, fmt.Sprintf("\n%s\n", verdict(all)))
+}
+
+func verdict(all result.Report) string {
+	text := all.Verdict()
 	if all.Passed && all.Gate != nil && all.Gate.Note != "" {
-		verdict += ": " + all.Gate.Note
+		text += ": " + all.Gate.Note
 	}
-	return terminal.WriteText(w, fmt.Sprintf("\n%s\n", verdict))
+	return text
 }
 
 func wrongCases(results []result.Result) int {

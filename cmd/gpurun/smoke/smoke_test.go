@@ -103,7 +103,7 @@ func TestSmokeTable(t *testing.T) {
 		}},
 	}
 	var got bytes.Buffer
-	if err := write(&got, rows, report); err != nil {
+	if err := writeTable(&got, rows, report); err != nil {
 		t.Fatal(err)
 	}
 	want := `1 x x (cuda)
