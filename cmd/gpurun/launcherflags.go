@@ -14,8 +14,13 @@ import (
 	"gpurun/cmd/gpurun/terminal"
 )
 
-// colorFlag is taken by all commands.
+// colorFlag is taken by all commands, so that a script may give it to each, and shown for those that print verdicts.
 const colorFlag = "color"
+
+// withoutVerdicts are the names of commands that print none.
+var withoutVerdicts = []string{
+	"completion", "bash", "dump", "fish", "init", "inspect", "list", "powershell", "report", "show", "version", "zsh",
+}
 
 // launcherFlags is the annotation of a command with the names of the launcher's flags that it takes. A command without
 // the annotation has its parent's, and the root takes all.
@@ -51,7 +56,8 @@ func takesLauncherFlag(cmd *cobra.Command, name string) bool {
 // Commands share these flags: a process shows one command's help.
 func hideLauncherFlags(cmd *cobra.Command) {
 	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) {
-		f.Hidden = f.Hidden || !takesLauncherFlag(cmd, f.Name)
+		f.Hidden = f.Hidden || !takesLauncherFlag(cmd, f.Name) ||
+			f.Name == colorFlag && slices.Contains(withoutVerdicts, cmd.Name())
 	})
 }
 

@@ -94,7 +94,7 @@ var paints = []struct {
 }{
 	{regexp.MustCompile(`(?m)^(PASS|OK|CLEAN)\b|\b0 OK$`), green},
 	{regexp.MustCompile(`(?m)^(WARN|INCOMPLETE)\b`), yellow},
-	{regexp.MustCompile(`(?m)^(FAIL|FINDINGS|DEADLOCK)\b|\b[1-9][0-9]* FAILED$`), red},
+	{regexp.MustCompile(`(?m)^(FAIL|FINDINGS|DEADLOCK|# FAILED)\b|\b[1-9][0-9]* FAILED$`), red},
 }
 
 // Write passes text on.

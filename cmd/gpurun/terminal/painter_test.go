@@ -9,11 +9,11 @@ import (
 )
 
 const verdicts = "PASS: all\nOK    driver\nit is OK\n# Out of bounds values : 0 OK\nWARN: 1\nFAIL  links\n" +
-	"# wrong : 12 FAILED\n"
+	"# wrong : 12 FAILED\n# FAILED: 1 of 12 cases\n"
 
 const painted = "\x1b[32mPASS\x1b[0m: all\n\x1b[32mOK\x1b[0m    driver\nit is OK\n" +
 	"# Out of bounds values : \x1b[32m0 OK\x1b[0m\n\x1b[33mWARN\x1b[0m: 1\n\x1b[31mFAIL\x1b[0m  links\n" +
-	"# wrong : \x1b[31m12 FAILED\x1b[0m\n"
+	"# wrong : \x1b[31m12 FAILED\x1b[0m\n\x1b[31m# FAILED\x1b[0m: 1 of 12 cases\n"
 
 // Colors are for terminals, unless the environment or --color decides otherwise.
 func TestPainter(t *testing.T) {
