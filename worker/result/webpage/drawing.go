@@ -71,28 +71,41 @@ const (
 // Timeline draws lanes over a common axis with a unit; the empty unit has no axis.
 func Timeline(title, unit string, lanes []Lane) Drawing {
 	shown, _ := readable(lanes)
-	begin, end := span(shown)
-	return timelineOf(title, unit, lanes, begin, end)
+	return timelineOf(title, unit, lanes, frameOf(shown))
 }
 
-// timelineOf is Timeline from a begin to an end that several timelines share.
-func timelineOf(title, unit string, lanes []Lane, begin, end float64) Drawing {
+// A frame is what several timelines share: from where to where they go, and kinds of slices, which have their colors.
+type frame struct {
+	begin, end float64
+	kinds      []string
+}
+
+func frameOf(lanes []Lane) (f frame) {
+	f.begin, f.end = span(lanes)
+	for _, lane := range lanes {
+		for _, s := range lane.Slices {
+			if !slices.Contains(f.kinds, s.Kind) {
+				f.kinds = append(f.kinds, s.Kind)
+			}
+		}
+	}
+	return f
+}
+
+func timelineOf(title, unit string, lanes []Lane, f frame) Drawing {
 	var more string
 	if lanes, more = readable(lanes); more != "" {
 		title += " (" + more + ")"
 	}
+	begin, end, kinds := f.begin, f.end, f.kinds
 	scale := laneWidth / max(end-begin, 1e-9)
 	d := Drawing{Title: title, Width: laneLabel + laneWidth + 20, Height: laneTop + laneHeight*len(lanes)}
-	var kinds []string
 	var sides [][2]int
 	for i, lane := range lanes {
 		y := laneTop + laneHeight*i
 		d.Labels = append(d.Labels, Label{0, y + 14, lane.Name, ""})
 		d.Rules = append(d.Rules, Rule{laneLabel, y + laneHeight - 1, laneLabel + laneWidth, y + laneHeight - 1, ""})
 		for _, s := range lane.Slices {
-			if !slices.Contains(kinds, s.Kind) {
-				kinds = append(kinds, s.Kind)
-			}
 			x := laneLabel + (s.Begin-begin)*scale
 			b := Box{x, float64(y + 3), max(leastSlice, (s.End-s.Begin)*scale), laneHeight - 6, class(kinds, s.Kind), s.Tip}
 			if s.Side {
@@ -105,8 +118,11 @@ func timelineOf(title, unit string, lanes []Lane, begin, end float64) Drawing {
 	if len(sides) == 2 {
 		d.Rules = append(d.Rules, Rule{sides[0][0], sides[0][1], sides[1][0], sides[1][1], "link"})
 	}
+	own := frameOf(lanes)
 	for _, kind := range kinds {
-		d.Legend = append(d.Legend, Key{class(kinds, kind), kind})
+		if slices.Contains(own.kinds, kind) {
+			d.Legend = append(d.Legend, Key{class(kinds, kind), kind})
+		}
 	}
 	if unit != "" {
 		d.axis(begin, end, unit)

@@ -31,19 +31,21 @@ func TestAxis(t *testing.T) {
 	}
 }
 
-// The ranks of a trace share an axis: of two that take 1 and 2 us, one has half the other's width.
+// The ranks of a trace share an axis and colors: of two that take 1 and 2 us, one has half the other's width.
 func TestRanksShareAnAxis(t *testing.T) {
 	d, err := Trace([]byte(`{"traceEvents": [
 		{"ph": "M", "pid": 0, "name": "process_name", "args": {"name": "rank 0"}},
 		{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "rank 1"}},
-		{"ph": "X", "pid": 0, "ts": 0, "dur": 1, "name": "step"}, {"ph": "X", "pid": 1, "ts": 0, "dur": 2, "name": "step"}
+		{"ph": "X", "pid": 0, "ts": 0, "dur": 1, "name": "step"},
+		{"ph": "X", "pid": 1, "ts": 0, "dur": 0, "name": "another"}, {"ph": "X", "pid": 1, "ts": 0, "dur": 2, "name": "step"}
 	]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []float64{laneWidth / 2, laneWidth} {
-		if got := d.Sections[i].Drawings[0].Boxes[0].Width; got != want {
-			t.Errorf("rank %d: width %v, want %v", i, got, want)
+		boxes := d.Sections[i].Drawings[0].Boxes
+		if got := boxes[len(boxes)-1]; got.Width != want || got.Class != "k1" {
+			t.Errorf("rank %d: width %v, color %s, want %v, k1", i, got.Width, got.Class, want)
 		}
 	}
 }

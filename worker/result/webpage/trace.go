@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -44,10 +43,16 @@ func Trace(text []byte) (Document, error) {
 	d := Document{Title: file.Other.Title, Verdict: "a timeline of one call"}
 	d.Facts = []Fact{{Name: "Clocks", Value: file.Other.Clocks}}
 	ranks, order := file.lanes()
-	// All ranks have one axis: their clocks are aligned, and a late rank is seen.
-	begin, end := span(slices.Concat(slices.Collect(maps.Values(ranks))...))
+	// All ranks have one axis, from their common barrier on, and the same colors: a late rank is seen.
+	var all []Lane
 	for _, rank := range order {
-		drawing := timelineOf("timeline of "+rank.name, "us", ranks[rank.process], begin, end)
+		all = append(all, ranks[rank.process]...)
+	}
+	common := frameOf(all)
+	common.begin = min(common.begin, 0)
+	slices.Sort(common.kinds)
+	for _, rank := range order {
+		drawing := timelineOf("timeline of "+rank.name, "us", ranks[rank.process], common)
 		d.Sections = append(d.Sections, Section{Title: rank.name, Drawings: []Drawing{drawing}})
 	}
 	return d, nil
