@@ -26,7 +26,8 @@ product, bench, smoke or tune), those of check --json, doctor --json, compare --
 
 The same page of one result: --html FILE of the command that measures it.
 
-Exit codes: 0 the page is written, whatever the results say; 2 usage, or a file is no result.`
+Exit codes: 0 the page is written, whatever the results say; 2 usage, or a file is no result;
+3 the page cannot be written.`
 
 const reportExample = `  gpurun bench allreduce -J bench.json
   gpurun report bench.json -o report.html
@@ -49,7 +50,11 @@ func newReportCommand(a *program.Invocation) *cobra.Command {
 		if len(files) == 0 {
 			return usageError(exit.Usagef("report takes files of results, as -J or --json writes them"), cmd)
 		}
-		return outcome.Annotated(a, "gpurun report", reportFiles(*output, *title, files))
+		err := reportFiles(*output, *title, files)
+		if err == nil && !cmd.Flags().Changed("output-file") {
+			fmt.Fprintf(a.Err, "gpurun: the page is in %s: open it in a browser\n", *output)
+		}
+		return outcome.Annotated(a, "gpurun report", err)
 	}
 	return cmd
 }
