@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -9,6 +11,7 @@ import (
 	"gpurun/cmd/gpurun/inspect"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
+	"gpurun/cmd/gpurun/suggest"
 )
 
 const inspectLong = `inspect lists the kernels of PTX files: parameters, registers, memory, launch bounds, and
@@ -40,6 +43,9 @@ func newInspectCommand(a *program.Invocation) *cobra.Command {
 		}
 		var inputs []inspect.Input
 		for _, file := range files {
+			if err := isCode(file); err != nil {
+				return err
+			}
 			data, err := settings.ReadFile(file, maxCodeBytes)
 			if err != nil {
 				return exit.Usagef("reading GPU code: %w", err)
@@ -49,6 +55,14 @@ func newInspectCommand(a *program.Invocation) *cobra.Command {
 		return report(a, inspect.Of(inputs), *asJSON)
 	}
 	return cmd
+}
+
+// isCode refuses a file whose extension says that it is no code for GPUs, and names the command for it.
+func isCode(file string) error {
+	if text := suggest.File(file); text != "" && !slices.Contains([]string{".ptx", ".cubin"}, filepath.Ext(file)) {
+		return exit.Usagef("%s is no code for GPUs; %s", file, text)
+	}
+	return nil
 }
 
 // report prints what was found, and fails for what the simulator cannot run.

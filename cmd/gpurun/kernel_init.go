@@ -82,6 +82,9 @@ func (o initOptions) files(cmd *cobra.Command, words []string) (folder string, f
 	case o.of != "":
 		return o.own(words)
 	}
+	if err := isCode(words[0]); err != nil {
+		return "", nil, err
+	}
 	code, err := settings.ReadFile(words[0], maxCodeBytes)
 	if err != nil {
 		return "", nil, exit.Usagef("reading GPU code: %w", err)
