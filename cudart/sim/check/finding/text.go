@@ -49,8 +49,9 @@ func (f Finding) rows() (rows [][]string) {
 func (f Finding) Reasons() (lines []string) {
 	if f.Flag != nil {
 		release, acquire := f.Flag[0], f.Flag[1]
-		lines = append(lines, fmt.Sprintf("the flag between them: %s, %s", release.brief(f.Sides),
-			acquire.brief(append(slices.Clone(f.Sides), release))))
+		before := f.Sides // the first of them is in the line above
+		lines = append(lines, fmt.Sprintf("the flag between them: %s, %s", release.brief(before),
+			acquire.brief(slices.Concat([]Access{release}, before))))
 	}
 	if f.Kind == Race && f.Advice == "" || f.Kind != Race && f.Where != "" {
 		lines = append(lines, f.Cause)
@@ -125,15 +126,16 @@ func (a Access) columns(verb string) []string {
 	return row
 }
 
-// brief is an access below others: "rank 2 st.release.gpu :75", or with the file unless all the others are of it.
+// brief is an access behind others, of which the nearest is first: "rank 2 st.release.gpu :75", or with the file unless
+// that is the one named last.
 func (a Access) brief(others []Access) string {
 	place := a.Place()
 	file, line, _ := cutLast(place, ":")
-	if !slices.ContainsFunc(others, func(o Access) bool {
-		other, _, ok := cutLast(o.Place(), ":")
-		return !ok || other != file
-	}) {
-		place = ":" + line
+	named := slices.IndexFunc(others, func(o Access) bool { return o.Place() != "" })
+	if named >= 0 && place != "" {
+		if last, _, _ := cutLast(others[named].Place(), ":"); last == file {
+			place = ":" + line
+		}
 	}
 	return strings.TrimSpace(fmt.Sprintf("rank %d %s %s", a.Rank, a.Opcode(), place))
 }
