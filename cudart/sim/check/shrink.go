@@ -18,8 +18,9 @@ func (c *Checker) shrinkAll(e Exploration, all *Explored, task func(*Rank) error
 	report, trace := c.replayed(nil, task)
 	var rest []*Found
 	for i := range all.Findings {
-		if f := &all.Findings[i]; report.has(f.Key()) {
-			shorten(f, nil, trace)
+		f := &all.Findings[i]
+		if shown, ok := report.find(f.Key()); ok {
+			shorten(f, shown, nil, trace)
 		}
 	}
 	for _, g := range Group(all.Findings) {
@@ -53,13 +54,19 @@ func (c *Checker) replayed(turns schedule.Turns, task func(*Rank) error) (report
 	return r.report(), uint64(r.trace)
 }
 
-// has reports whether a run has shown the finding of a key.
-func (r *Report) has(key string) bool {
-	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Key() == key })
+// find is the finding of a key, if a run has shown it.
+func (r *Report) find(key string) (Finding, bool) {
+	i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Key() == key })
+	if i < 0 {
+		return Finding{}, false
+	}
+	return r.Findings[i], true
 }
 
-// shorten replaces the schedule of a finding.
-func shorten(f *Found, turns schedule.Turns, trace uint64) {
+// shorten replaces the schedule of a finding, and what the finding names by what a replay of that schedule shows.
+func shorten(f *Found, shown Finding, turns schedule.Turns, trace uint64) {
+	shown.Count, shown.Note = f.Count, f.Note
+	f.Finding = shown
 	shorter := *f.Schedule
 	f.Shrunk = len(shorter.Turns)
 	shorter.Turns, shorter.Trace = slices.Clone(turns), trace
@@ -68,18 +75,18 @@ func shorten(f *Found, turns schedule.Turns, trace uint64) {
 
 // shrink replaces the schedule of a finding by one with fewer decisions that shows the same.
 func (c *Checker) shrink(e Exploration, f *Found, task func(*Rank) error) {
-	left, trace := e.ShrinkRuns, uint64(0)
+	left, trace, last := e.ShrinkRuns, uint64(0), f.Finding
 	shows := func(turns schedule.Turns) bool {
 		left--
 		report, of := c.replayed(turns, task)
-		found := report.has(f.Key())
-		if found {
-			trace = of
+		shown, ok := report.find(f.Key())
+		if ok {
+			trace, last = of, shown
 		}
-		return found
+		return ok
 	}
 	over := func() bool { return left < 1 || !e.Deadline.IsZero() && !time.Now().Before(e.Deadline) }
 	if turns := schedule.Shrink(f.Schedule.Turns, shows, over); trace != 0 {
-		shorten(f, turns, trace)
+		shorten(f, last, turns, trace)
 	}
 }
