@@ -185,7 +185,8 @@ func (r *run) count(nanoseconds uint64) {
 // idling is what is known of a time without progress.
 type idling struct {
 	progress uint64 // run.progress when it began
-	steps    int    // run.steps when it began
+	strong   int    // run.strong when it began
+	steps    int    // run.steps when it began, or when all that poll have polled last
 	rounds   int    // in which all that poll have polled
 }
 
@@ -195,18 +196,19 @@ func (r *run) livelocked() bool {
 	const many = 1 << 12
 	i := &r.idle
 	if i.progress != r.progress {
-		*i = idling{progress: r.progress, steps: r.steps}
+		*i = idling{progress: r.progress, strong: r.strong, steps: r.steps}
 	}
 	return r.steps-i.steps >= many
 }
+
+// vain is how many strong accesses there have been since the last progress, of those after the first so many of the
+// run. Strategies tell by it that whoever runs does nothing but poll.
+func (r *run) vain(first int) int { return r.strong - max(first, r.idle.strong) }
 
 // poll lets all poll that wait for memory to change, after a while at a later time: a wait may have a deadline. It
 // reports whether that makes sense.
 func (r *run) poll() bool {
 	i := &r.idle
-	if i.progress != r.progress {
-		*i = idling{progress: r.progress}
-	}
 	i.steps = r.steps
 	i.rounds++
 	if i.rounds > patient || r.checker.cfg.Expire {

@@ -75,3 +75,21 @@ type choice struct {
 
 // untilItWaits is a turn without a limit.
 func untilItWaits(a *actor) choice { return choice{actor: a, most: schedule.Forever, accesses: -1} }
+
+// polling tells whether an actor that has its turns in a row does nothing but poll.
+type polling struct {
+	actor *actor
+	since int // run.strong when tooLong was asked about it first
+}
+
+// mostPolls is how many strong accesses in a row by which nothing changes an actor may make before others have their
+// turns.
+const mostPolls = 1 << 10
+
+// tooLong reports, before a turn of an actor, whether it has polled for so long that others should have their turns.
+func (p *polling) tooLong(r *run, a *actor) bool {
+	if p.actor != a {
+		p.actor, p.since = a, r.strong
+	}
+	return r.vain(p.since) >= mostPolls
+}

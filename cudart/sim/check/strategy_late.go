@@ -7,9 +7,6 @@ import "math/rand/v2"
 type late struct {
 	random
 	isLate func(*actor) bool
-	// progress is run.progress before the turns of the others in a row in which nothing has changed.
-	progress uint64
-	turns    int
 }
 
 func newLate(seed uint64, ranks int) *late {
@@ -29,7 +26,7 @@ func newLate(seed uint64, ranks int) *late {
 }
 
 func (s *late) choose(r *run) choice {
-	if !s.onlyPolls(r) {
+	if !onlyPolls(r) {
 		if next := s.among(r, func(a *actor) bool { return !s.isLate(a) }); next.actor != nil {
 			return next
 		}
@@ -48,13 +45,8 @@ func (s *late) among(r *run, only func(*actor) bool) choice {
 	return s.random.choose(r)
 }
 
-// onlyPolls counts a turn, and reports whether nothing has changed for so many turns that the others seem to wait for
-// who is late. A warp whose lanes poll in several loops is not seen to wait if its turns are shorter than these.
-func (s *late) onlyPolls(r *run) bool {
+// onlyPolls reports whether so many strong accesses have changed nothing that the others seem to wait for who is late.
+func onlyPolls(r *run) bool {
 	const most = 1 << 12
-	if s.progress != r.progress {
-		s.progress, s.turns = r.progress, 0
-	}
-	s.turns++
-	return s.turns > most
+	return r.vain(0) > most
 }

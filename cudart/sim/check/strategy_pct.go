@@ -13,8 +13,8 @@ import (
 //
 // There are so many warps that the seed also chooses who shares a priority: all of a rank, of a block, or of a warp.
 //
-// An actor that polls others and has the highest priority would use up the run. After 1,024 turns in a row in which
-// nothing has changed it goes below all others, as a thread that yields in Musuvathi and Qadeer, "Fair Stateless Model
+// An actor that polls others and has the highest priority would use up the run. After 1,024 strong accesses in a
+// row by which nothing has changed it goes below all others, as a thread that yields in Musuvathi and Qadeer, "Fair Stateless Model
 // Checking", PLDI 2008. Whatever it waits for then happens, and it is chosen again when nobody else can go on.
 type pct struct {
 	seed    uint64
@@ -22,16 +22,9 @@ type pct struct {
 	changes []int // strong accesses of the run after which the priority changes, in descending order
 	lowered map[schedule.Actor]uint64
 	// known are priorities by the number of the actor. 0 is not known.
-	known []uint64
-	polls pollTurns
-}
-
-// pollTurns are turns in a row of one actor in which nothing has changed.
-type pollTurns struct {
-	actor    *actor
-	count    int
-	progress uint64 // run.progress before the first
-	yields   uint64 // actors that have gone below all others so far
+	known  []uint64
+	polls  polling
+	yields uint64 // actors that have gone below all others so far
 }
 
 // Those that have yielded are below lowestLowered, those that were lowered at a change below lowestGiven.
@@ -59,7 +52,7 @@ func (s *pct) choose(r *run) choice {
 		clear(s.known)
 		a = r.best(s.before)
 	}
-	if s.polls.tooMany(r, a) {
+	if s.polls.tooLong(r, a) {
 		s.yield(a)
 		a = r.best(s.before)
 	}
@@ -69,18 +62,8 @@ func (s *pct) choose(r *run) choice {
 // yield puts an actor below all others.
 func (s *pct) yield(a *actor) {
 	s.knownPriority(a)
-	s.polls.yields++
-	s.known[a.number] = lowestLowered - s.polls.yields
-}
-
-// tooMany counts a turn of an actor, and reports whether it has polled for so long that others should have their turns.
-func (p *pollTurns) tooMany(r *run, a *actor) bool {
-	const most = 1 << 10
-	if p.actor != a || p.progress != r.progress {
-		p.actor, p.count, p.progress = a, 0, r.progress
-	}
-	p.count++
-	return p.count > most
+	s.yields++
+	s.known[a.number] = lowestLowered - s.yields
 }
 
 func (s *pct) before(a, b *actor) bool { return s.knownPriority(a) > s.knownPriority(b) }
