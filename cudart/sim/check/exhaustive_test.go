@@ -55,8 +55,17 @@ func exhaust(t *testing.T, e Exploration, codes ...string) *Explored {
 // explore explores schedules of a kernel made by threads.
 func explore(t *testing.T, e Exploration, codes ...string) *Explored {
 	t.Helper()
+	all, err := Explore(Config{Ranks: len(codes)}, e, runThreads(codes...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// runThreads is the task of ranks that run a kernel made by threads.
+func runThreads(codes ...string) func(*Rank) error {
 	text := threads(codes...)
-	task := func(r *Rank) error {
+	return func(r *Rank) error {
 		words, err := r.Device.Malloc(256)
 		if err != nil {
 			return err
@@ -83,11 +92,6 @@ func explore(t *testing.T, e Exploration, codes ...string) *Explored {
 		}
 		return s.Synchronize(context.Background())
 	}
-	all, err := Explore(Config{Ranks: len(codes)}, e, task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }
 
 const (

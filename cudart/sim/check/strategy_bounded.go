@@ -7,12 +7,14 @@ import (
 
 // bounded lets an actor run until it waits, and then another one by chance. A few times it preempts the one that runs,
 // in front of a strong access: bugs show with few preemptions (Musuvathi and Qadeer, "Iterative Context Bounding for
-// Systematic Testing of Multithreaded Programs", PLDI 2007). The preemptions are sampled, not enumerated.
+// Systematic Testing of Multithreaded Programs", PLDI 2007). The preemptions are sampled, not enumerated. An actor that
+// has polled for long lets another one run, as by pct: not all who poll are seen to wait.
 type bounded struct {
 	*rand.Rand
 	places  []int // strong accesses of the run in front of which there is a preemption, in descending order
 	running *actor
 	ready   []*actor
+	polls   polling
 }
 
 func newBounded(seed uint64, length int) *bounded {
@@ -27,15 +29,16 @@ func (s *bounded) choose(r *run) choice {
 	if preempts {
 		s.places = s.places[:n-1]
 	}
-	if s.running == nil || preempts || !r.canGoOn(s.running) {
+	if s.running == nil || preempts || !r.canGoOn(s.running) || s.polls.tooLong(r, s.running) {
 		s.running = s.other(r)
 	}
 	if s.running == nil {
 		return choice{}
 	}
 	next := untilItWaits(s.running)
+	next.accesses = mostPolls
 	if n := len(s.places); n > 0 {
-		next.accesses = max(1, s.places[n-1]-r.strong)
+		next.accesses = min(next.accesses, max(1, s.places[n-1]-r.strong))
 	}
 	return next
 }

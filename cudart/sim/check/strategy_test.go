@@ -67,6 +67,27 @@ func TestFailedCompareAndSwapChangesNothing(t *testing.T) {
 	}
 }
 
+// A loop that polls a word and counts in another one sees a new value each time, so it is not seen to wait. Whoever is
+// to store the word has its turns, under each strategy.
+func TestPollsThatCountLetOthersGoOn(t *testing.T) {
+	const counts = "@L@: atom.relaxed.sys.global.add.u32 %b, [%y], 1; ld.acquire.sys.global.u32 %a, [%x];" +
+		"setp.ne.u32 %p, %a, 1; @%p bra @L@;"
+	checker, err := New(Config{Ranks: 3, Steps: 1 << 13})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := strings.ReplaceAll(counts, "@L@", "first"), strings.ReplaceAll(counts, "@L@", "second")
+	task := runThreads(first, second, storeX)
+	for _, s := range DefaultStrategies {
+		for seed := range uint64(8) {
+			r, err := checker.RunStrategy(s, seed, task)
+			if err != nil || !r.Clean() {
+				t.Errorf("%s, seed %d: %d steps, findings %v, error %v", s, seed, r.Steps, r.Findings, err)
+			}
+		}
+	}
+}
+
 // Who alone can go on does so, however long it only reads.
 func TestReaderAloneGoesOn(t *testing.T) {
 	for _, s := range DefaultStrategies {
