@@ -15,8 +15,9 @@ import (
 // tails. Two blocks share the work.
 var collectiveCounts = []int64{601, 40, 520}
 
-// bulkCounts are those of bulk copies by one block, which uses each of its stages of shared memory several times.
-var bulkCounts = []int64{53_001, 40}
+// bulkCounts are those of bulk copies by one block: 13 chunks, 10 chunks and one. So the last chunk is of an odd and of an
+// even number, and stages of shared memory are used once, twice and three times.
+var bulkCounts = []int64{53_001, 40_001, 40}
 
 const (
 	launches  = 2 // of each count
