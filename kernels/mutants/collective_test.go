@@ -12,7 +12,8 @@ import (
 )
 
 // The calls of collectives: large ones in a row, since a call may disturb the next, and small after large; vectors and
-// tails. Two blocks share the work.
+// tails. Two blocks share the work. The root is the last rank: many a mutant is about rank 1, and a root often has nothing
+// to tell the others.
 var collectiveCounts = []int64{601, 40, 520}
 
 // bulkCounts are those of bulk copies by one block: 13 chunks, 10 chunks and one. So the last chunk is of an odd and of an
@@ -23,7 +24,6 @@ const (
 	launches  = 2 // of each count
 	pairShare = 4 // one in how many mutants of kernels for two ranks is judged: most are like those for any number
 	blocks    = 2
-	root      = 1
 )
 
 // collectives lists the kernels of all collectives, for some ranks.
@@ -47,7 +47,7 @@ func collectives(world int) (all []*subject, err error) {
 					return nil, err
 				}
 				calls := checktask.Calls{
-					Algorithm: a, Shape: c.Shape, DType: collective.Float, Op: op, Root: root, Counts: collectiveCounts,
+					Algorithm: a, Shape: c.Shape, DType: collective.Float, Op: op, Root: world - 1, Counts: collectiveCounts,
 					Launches: launches, MaxBlocks: blocks,
 				}
 				if c.Shape.Empty {
@@ -71,6 +71,7 @@ func collectiveSubject(name string, world int, k collective.Kernel, text []byte,
 	}
 	pdl, absent := calls, calls
 	pdl.PDL = true
+	absent.Root = 1 // not the last rank, which never comes
 	if !calls.Shape.Empty {
 		absent.Counts = bulkCounts[:1] // for several blocks
 	}
