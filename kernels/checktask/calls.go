@@ -48,7 +48,7 @@ type Calls struct {
 	// PDL uses programmatic dependent launch for kernels that support it. Calls out of place are then made
 	// twice, one right behind the other, so that they overlap.
 	PDL      bool
-	Replayed bool // the calls are captured, and the graph is replayed twice
+	Replayed bool // the calls are captured, and the graph is replayed twice, with other inputs each time
 }
 
 // timeout bounds a wait of a kernel for a peer, in the time of the checker's clock.
@@ -70,6 +70,9 @@ type exchange interface {
 	prepare() error
 	// enqueue puts a call on the stream: its input, the call itself, and a copy of its output.
 	enqueue(call int) error
+	// betweenReplays copies, between two replays of a graph, the outputs of the first to where they are kept, and the inputs of
+	// the second to where the graph has those of the first.
+	betweenReplays() error
 	// compare compares the outputs of all calls, which have ended.
 	compare() error
 }
@@ -115,11 +118,27 @@ func (r *rank) exchange() exchange {
 	return &data{rank: r}
 }
 
-// total is the number of calls.
-func (c *Calls) total() int { return len(c.Counts) * c.Launches }
+// replays is how often a graph of the calls is replayed.
+const replays = 2
+
+// enqueued is the number of calls that are enqueued or captured, and total that of all calls.
+func (c *Calls) enqueued() int { return len(c.Counts) * c.Launches }
+
+func (c *Calls) total() int {
+	if c.Replayed {
+		return replays * c.enqueued()
+	}
+	return c.enqueued()
+}
+
+// place is the number of the call in whose place the output of a call is in the end: a graph leaves the outputs of the
+// last replay in those of the first.
+func (c *Calls) place(number int) int { return (number + c.total() - c.enqueued()) % c.total() }
 
 // count is that of a call's elements.
-func (c *Calls) count(call int) int64 { return c.Counts[sizeOfCall(call, len(c.Counts), c.Launches)] }
+func (c *Calls) count(call int) int64 {
+	return c.Counts[sizeOfCall(call%c.enqueued(), len(c.Counts), c.Launches)]
+}
 
 func (c *Calls) largest() (most int64) {
 	for _, n := range c.Counts {

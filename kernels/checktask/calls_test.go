@@ -9,6 +9,8 @@ import (
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/check"
+	"gpurun/cudart/sim/check/mutate"
+	"gpurun/kernels/allgather"
 	"gpurun/kernels/allreduce"
 	"gpurun/kernels/barrier"
 	"gpurun/kernels/collective"
@@ -193,5 +195,50 @@ func TestOrderOfCounts(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%d launches: %d, want %d", launches, got, want)
 		}
+	}
+}
+
+// The replays of a graph have inputs of their own. A kernel whose epoch is stuck reads packets of the replay before, which
+// would be right by the same inputs.
+func TestReplaysHaveOtherInputs(t *testing.T) {
+	const module, entry = "allgather_ll_sm_90", "allgather_ll_n2"
+	text, err := ptx.Source(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mutants, err := mutate.All(module, text, entry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stuck := slices.IndexFunc(mutants, func(m *mutate.Mutant) bool { return m.Class == mutate.EpochStuck })
+	if stuck < 0 {
+		t.Fatalf("%s of %s counts no epochs", entry, module)
+	}
+	calls := Calls{
+		Algorithm: allgather.LL(), Shape: allgather.Collective().Shape, DType: collective.Float, Op: collective.None,
+		Counts: []int64{40}, Launches: 1, MaxBlocks: 1, Replayed: true,
+	}
+	if r := run(t, 2, calls); !r.Clean() {
+		t.Errorf("the original has findings: %v", r.Findings)
+	}
+	calls.Source = func(string) ([]byte, error) { return mutants[stuck].Text(text), nil }
+	checker, err := check.New(check.Config{Ranks: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	for seed := range uint64(16) {
+		r, err := checker.Run(seed, calls.Task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range r.Findings {
+			if f.Kind == check.WrongResult && f.Sides[0].Command == "call 1 of replay 2, of 40 elements" {
+				wrong++
+			}
+		}
+	}
+	if wrong == 0 {
+		t.Error("no replay has a wrong result")
 	}
 }

@@ -51,7 +51,10 @@ func (m mismatch) add(on *check.Rank, v reference.Verdict) {
 
 // describe names a call of the run.
 func (r *rank) describe(number int) string {
-	text := fmt.Sprintf("call %d", number+1)
+	text := fmt.Sprintf("call %d", number%r.enqueued()+1)
+	if r.Replayed {
+		text += fmt.Sprintf(" of replay %d", number/r.enqueued()+1)
+	}
 	switch {
 	case r.Shape.Empty:
 		return text

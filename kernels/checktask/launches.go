@@ -9,7 +9,7 @@ import (
 // enqueue enqueues all calls, or the replays of their graph.
 func (r *rank) enqueue(x exchange) error {
 	all := func() error {
-		for call := range r.total() {
+		for call := range r.enqueued() {
 			if err := x.enqueue(call); err != nil {
 				return err
 			}
@@ -23,7 +23,7 @@ func (r *rank) enqueue(x exchange) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(g.Launch(r.stream), g.Launch(r.stream), g.Close())
+	return errors.Join(g.Launch(r.stream), x.betweenReplays(), g.Launch(r.stream), g.Close())
 }
 
 // launch makes a call, twice where that shows what is launched early. In place, the second would have another input.

@@ -1,6 +1,7 @@
 package checktask
 
 import (
+	"errors"
 	"fmt"
 
 	"gpurun/cudart"
@@ -55,6 +56,13 @@ func (t *tokens) enqueue(number int) error {
 	return barrier.Meet(t.comm, t.stream, collective.EndBarrier)
 }
 
+func (t *tokens) betweenReplays() error {
+	half := int64(tokenBytes * t.enqueued())
+	seen := half * int64(t.World)
+	return errors.Join(t.stream.Copy(t.seen+cudart.DevicePtr(seen), t.seen, seen),
+		t.stream.Copy(t.sent, t.sent+cudart.DevicePtr(half), half))
+}
+
 func (t *tokens) compare() error {
 	got := make([]byte, tokenBytes*t.total()*t.World)
 	if err := t.stream.Download(got, t.seen); err != nil {
@@ -63,7 +71,7 @@ func (t *tokens) compare() error {
 	for n := range t.total() {
 		var all reference.Verdict
 		for peer := range t.World {
-			v := t.input(n).From(peer, got[tokenBytes*(n*t.World+peer):][:tokenBytes])
+			v := t.input(n).From(peer, got[tokenBytes*(t.place(n)*t.World+peer):][:tokenBytes])
 			v.First = int64(peer)
 			all = all.Merge(v)
 		}
