@@ -70,8 +70,8 @@ type exchange interface {
 	prepare() error
 	// enqueue puts a call on the stream: its input, the call itself, and a copy of its output.
 	enqueue(call int) error
-	// betweenReplays copies, between two replays of a graph, the outputs of the first to where they are kept, and the inputs of
-	// the second to where the graph has those of the first.
+	// betweenReplays copies, between two replays of a graph, the outputs of the first to where they are kept, and the
+	// inputs of the second to where the graph has those of the first.
 	betweenReplays() error
 	// compare compares the outputs of all calls, which have ended.
 	compare() error

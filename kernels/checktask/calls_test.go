@@ -198,8 +198,8 @@ func TestOrderOfCounts(t *testing.T) {
 	}
 }
 
-// The replays of a graph have inputs of their own. A kernel whose epoch is stuck reads packets of the replay before, which
-// would be right by the same inputs.
+// The replays of a graph have inputs of their own. A kernel whose epoch is stuck reads packets of the replay before,
+// which would be right by the same inputs.
 func TestReplaysHaveOtherInputs(t *testing.T) {
 	const module, entry = "allgather_ll_sm_90", "allgather_ll_n2"
 	text, err := ptx.Source(module)

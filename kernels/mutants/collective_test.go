@@ -12,12 +12,12 @@ import (
 )
 
 // The calls of collectives: large ones in a row, since a call may disturb the next, and small after large; vectors and
-// tails. Two blocks share the work. The root is the last rank: many a mutant is about rank 1, and a root often has nothing
-// to tell the others.
+// tails. Two blocks share the work. The root is the last rank: many a mutant is about rank 1, and a root often has
+// nothing to tell the others.
 var collectiveCounts = []int64{601, 40, 520}
 
-// bulkCounts are those of bulk copies by one block: 13 chunks, 10 chunks and one. So the last chunk is of an odd and of an
-// even number, and stages of shared memory are used once, twice and three times.
+// bulkCounts are those of bulk copies by one block: 13 chunks, 10 chunks and one. So the last chunk is of an odd and of
+// an even number, and stages of shared memory are used once, twice and three times.
 var bulkCounts = []int64{53_001, 40_001, 40}
 
 const (

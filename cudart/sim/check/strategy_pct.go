@@ -13,9 +13,9 @@ import (
 //
 // There are so many warps that the seed also chooses who shares a priority: all of a rank, of a block, or of a warp.
 //
-// An actor that polls others and has the highest priority would use up the run. After 1,024 strong accesses in a
-// row by which nothing has changed it goes below all others, as a thread that yields in Musuvathi and Qadeer, "Fair Stateless Model
-// Checking", PLDI 2008. Whatever it waits for then happens, and it is chosen again when nobody else can go on.
+// An actor that polls others and has the highest priority would use up the run. After 1,024 strong accesses in a row by
+// which nothing has changed it goes below all others, as a thread that yields in Musuvathi and Qadeer, "Fair Stateless
+// Model Checking", PLDI 2008. Whatever it waits for then happens, and it is chosen again when nobody else can go on.
 type pct struct {
 	seed    uint64
 	grain   int
