@@ -103,11 +103,9 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 		}
 	}
 	all := newMerge(e)
-	first := c.explored(e, 0, usualLength, task)
-	all.add(first)
 	results := make(chan result, e.Workers)
 	var enough atomic.Bool
-	go c.runAll(e, max(1, first.strong), task, results, &enough)
+	go c.runAll(e, task, results, &enough)
 	waiting := map[int]result{}
 	for r := range results {
 		waiting[r.number] = r
@@ -131,31 +129,70 @@ type result struct {
 	strong int // accesses
 }
 
-// runAll runs the schedules but for the first one, several at the same time, and closes results behind them, unless
-// what has run is enough. Length is the number of strong accesses of a run, roughly.
-func (c *Checker) runAll(e Exploration, length int, task func(*Rank) error, results chan<- result,
-	enough *atomic.Bool,
-) {
+// runAll runs the schedules, several at the same time, and closes results behind them, unless what has run is enough.
+// The first one, which runs in any case, tells how many strong accesses a run has. Schedules that need to know that wait
+// for it.
+func (c *Checker) runAll(e Exploration, task func(*Rank) error, results chan<- result, enough *atomic.Bool) {
 	defer close(results)
 	numbers := make(chan int)
+	length, known := usualLength, make(chan struct{})
+	explored := func(n int) result {
+		switch {
+		case n == 0:
+			first := c.explored(e, 0, usualLength, task)
+			length = max(1, first.strong)
+			close(known)
+			return first
+		case !e.strategy(n).needsLength():
+			return c.explored(e, n, usualLength, task)
+		}
+		<-known
+		return c.explored(e, n, length, task)
+	}
 	var workers sync.WaitGroup
 	for range e.Workers {
 		workers.Go(func() {
 			for n := range numbers {
-				results <- c.explored(e, n, length, task)
+				results <- explored(n)
 			}
 		})
 	}
-	for n := 1; n < e.Schedules && !enough.Load() && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)); n++ {
+	for i, n := range e.order() {
+		if i > 0 && (enough.Load() || !e.Deadline.IsZero() && !time.Now().Before(e.Deadline)) {
+			break
+		}
 		numbers <- n
 	}
 	close(numbers)
 	workers.Wait()
 }
 
+// order has the numbers of the schedules in the order in which they begin. Among the first of each strategy, those that
+// need no length come first: they run beside the schedule that tells it.
+func (e *Exploration) order() []int {
+	all := make([]int, e.Schedules)
+	for i := range all {
+		all[i] = i
+	}
+	waits := func(n int) bool { return n > 0 && e.strategy(n).needsLength() }
+	slices.SortStableFunc(all[:min(len(e.Strategies), len(all))], func(a, b int) int {
+		switch {
+		case waits(a) == waits(b):
+			return 0
+		case waits(a):
+			return 1
+		}
+		return -1
+	})
+	return all
+}
+
+// strategy is that of the schedule of a number.
+func (e *Exploration) strategy(number int) Strategy { return e.Strategies[number%len(e.Strategies)] }
+
 // explored runs the schedule of a number.
 func (c *Checker) explored(e Exploration, number, length int, task func(*Rank) error) result {
-	strategy, seed := e.Strategies[number%len(e.Strategies)], seedOf(e.Seed, number)
+	strategy, seed := e.strategy(number), seedOf(e.Seed, number)
 	chooses, err := strategy.start(seed, c.cfg.Ranks, length)
 	if err != nil {
 		return result{number: number, report: &Report{}, err: err}

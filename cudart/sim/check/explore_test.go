@@ -2,7 +2,10 @@ package check
 
 import (
 	"encoding/json"
+	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"gpurun/cudart/sim/check/schedule"
@@ -28,6 +31,26 @@ func TestExplorationDoesNotDependOnWorkers(t *testing.T) {
 	}
 	if one.Schedules != 12 || len(one.Findings) == 0 {
 		t.Errorf("%+v", one)
+	}
+}
+
+// Another schedule begins while the first one runs, which tells others how long runs are.
+func TestAScheduleRunsBesideTheFirst(t *testing.T) {
+	var begun atomic.Int32
+	second := make(chan struct{})
+	task := func(*Rank) error {
+		if begun.Add(1) == 2 {
+			close(second)
+		}
+		select {
+		case <-second:
+			return nil
+		case <-time.After(5 * time.Second):
+			return errors.New("no other schedule runs")
+		}
+	}
+	if e, err := Explore(Config{Ranks: 1}, Exploration{Schedules: 6, Workers: 2}, task); err != nil || e.Err != nil {
+		t.Errorf("error %v, %v", err, e.Err)
 	}
 }
 

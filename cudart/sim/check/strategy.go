@@ -59,6 +59,9 @@ func (s Strategy) start(seed uint64, ranks, length int) (strategy, error) {
 		DefaultStrategies)
 }
 
+// needsLength reports whether schedules depend on how many strong accesses a run has.
+func (s Strategy) needsLength() bool { return s == PCT || s == Bounded }
+
 // strategy makes the choices of a run.
 type strategy interface {
 	// choose says who goes on, of those that can: see run.canGoOn. The zero choice means that nobody can.
