@@ -16,7 +16,8 @@ type loadTests struct {
 
 // loadTest is a chain of instructions from a load to a comparison; the last one is the setp.
 type loadTest struct {
-	chain []testStep
+	chain    []testStep
+	operands []testOperand // of all steps, but for the value
 	// settled is false where an operand beside the value is computed behind the load.
 	settled bool
 }
@@ -26,6 +27,15 @@ type testStep struct {
 	pc     int32
 	part   int   // of a mov that takes a register apart, which element goes on
 	others []int // the sources, from 0 on, that hold nothing of what was loaded
+}
+
+// testOperand is an operand of an instruction: a register, a constant, or something that is not known.
+type testOperand struct {
+	pc       int32
+	register bool
+	known    bool
+	slot     int32  // of the register
+	bits     uint64 // of the constant
 }
 
 // followed is a register that depends on what was loaded.
@@ -155,7 +165,17 @@ func (f *follower) note(of followed, reads bool) {
 	for e := of.elements; reads && e != 0; e &= e - 1 {
 		if t := &f.tests.elements[bits.TrailingZeros32(e)]; t.chain == nil {
 			*t = of.loadTest
+			t.findOperands(f.code)
 			t.settled = t.settled && bits.OnesCount32(of.elements) == 1 // another element would be an operand, too
+		}
+	}
+}
+
+// findOperands finds the operands of a chain.
+func (t *loadTest) findOperands(code []op) {
+	for _, s := range t.chain {
+		for _, at := range s.others {
+			t.operands = append(t.operands, operandOf(code, s.pc, at))
 		}
 	}
 }

@@ -33,15 +33,14 @@ func (p Place) Tested(lane, element int) (digest uint64, ok bool) {
 	if t.chain == nil || !t.settled {
 		return 0, false
 	}
-	for _, s := range t.chain {
-		for _, at := range s.others {
-			bits, known := p.warp.sourceOf(s.pc, at, lane)
-			if !known {
-				return 0, false
-			}
-			digest = (digest ^ bits ^ uint64(s.pc)<<32) * 0x9e3779b97f4a7c15
-			digest ^= digest >> 29
+	for i := range t.operands {
+		o := &t.operands[i]
+		bits, known := o.of(p.warp, lane)
+		if !known {
+			return 0, false
 		}
+		digest = (digest ^ bits ^ uint64(o.pc)<<32) * 0x9e3779b97f4a7c15
+		digest ^= digest >> 29
 	}
 	return digest, true
 }
@@ -58,7 +57,8 @@ func (p Place) TestText(lane, element int) string {
 		in := p.Site.kernel.code[s.pc].inst
 		other := ""
 		for _, at := range s.others {
-			if bits, known := p.warp.sourceOf(s.pc, at, lane); known {
+			o := operandOf(p.Site.kernel.code, s.pc, at)
+			if bits, known := o.of(p.warp, lane); known {
 				other = number(bits, in)
 				break
 			}
@@ -126,19 +126,27 @@ func number(bits uint64, in *ptx.Inst) string {
 	return fmt.Sprintf("%#x", bits)
 }
 
-// sourceOf is what a lane's source of an op holds, by its place among the sources.
-func (w *warp) sourceOf(pc int32, at, lane int) (bits uint64, known bool) {
-	o := &w.grid.kernel.code[pc]
+// operandOf is the source of an op, by its place among the sources.
+func operandOf(code []op, pc int32, at int) testOperand {
+	o := &code[pc]
 	slots := [...]int32{o.a, o.b, o.c}
 	switch a := o.inst.Args[at+1]; {
 	case a.Kind == ptx.Immediate:
-		return a.Bits, true
+		return testOperand{pc: pc, known: true, bits: a.Bits}
 	case a.Kind == ptx.Register && o.inst.Op == "setp" && at > 1: // the predicate of .and
-		return 0, true
+		return testOperand{pc: pc, known: true}
 	case a.Whole() && at < len(slots) && slots[at] > 0:
-		return w.valueOf(slots[at], lane), true
+		return testOperand{pc: pc, known: true, register: true, slot: slots[at]}
 	}
-	return 0, false
+	return testOperand{pc: pc}
+}
+
+// of is what an operand of a lane holds.
+func (o *testOperand) of(w *warp, lane int) (bits uint64, known bool) {
+	if o.register {
+		return w.valueOf(o.slot, lane), true
+	}
+	return o.bits, o.known
 }
 
 // valueOf is what a lane's register holds, in whatever form.
