@@ -129,9 +129,9 @@ type result struct {
 	strong int // accesses
 }
 
-// runAll runs the schedules, several at the same time, and closes results behind them, unless what has run is enough.
-// The first one, which runs in any case, tells how many strong accesses a run has. Schedules that need to know that wait
-// for it.
+// runAll runs the schedules, several at the same time, until what has run is enough, and closes results behind them.
+// The first one, which runs in any case, tells how many strong accesses a run has. Schedules that need to know that
+// wait for it.
 func (c *Checker) runAll(e Exploration, task func(*Rank) error, results chan<- result, enough *atomic.Bool) {
 	defer close(results)
 	numbers := make(chan int)
