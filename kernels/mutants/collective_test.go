@@ -77,7 +77,7 @@ func collectiveSubject(name string, world int, k collective.Kernel, text []byte,
 	}
 	if bytes.Contains(text, []byte("cp.async.bulk")) {
 		skewed := calls
-		skewed.Counts, skewed.MaxBlocks, skewed.Skew = calls.Counts[:1], 1, 4
+		skewed.Counts, skewed.Skew = calls.Counts[:1], 4 // of two blocks
 		calls.Counts, calls.MaxBlocks = bulkCounts, 1
 		pdl.Counts, pdl.MaxBlocks = bulkCounts, 1
 		s.varied = task(k.Module.Name, skewed, (*checktask.Calls).Task)
