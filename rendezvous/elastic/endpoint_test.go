@@ -16,7 +16,7 @@ import (
 func TestStaticNodesHaveTheRanksTheyName(t *testing.T) {
 	config := job(t, 2, 2)
 	config.Backend, config.LocalAddr = Static, "127.0.0.1"
-	_, port, _ := net.SplitHostPort(freeEndpoint(t))
+	_, port, _ := net.SplitHostPort(freeEndpoint())
 	members := make([]*Member, 2)
 	for n, rank := range []int{1, 0} {
 		config.NodeRank, config.MasterPort = rank, number(t, port)

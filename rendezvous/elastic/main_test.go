@@ -58,17 +58,12 @@ func number(tb testing.TB, text string) int {
 	return n
 }
 
-// freeEndpoint is a loopback address at which no process listens. It is one of
-// sixteen million, so that another process is unlikely to take its port.
-func freeEndpoint(tb testing.TB) string {
-	tb.Helper()
+// freeEndpoint is a loopback address at which no process listens: it is one of sixteen million, with a port below those
+// that connections get. It is not opened to find that out: a process that another test starts at that moment would have
+// it open until its exec, and this one could not open it again.
+func freeEndpoint() string {
 	ip := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
-	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	return net.JoinHostPort(ip.String(), strconv.Itoa(10_000+rand.IntN(19_000)))
 }
 
 // job is what the agents of a test have in common.
@@ -76,7 +71,7 @@ func job(tb testing.TB, minNodes, maxNodes int) Config {
 	timeouts := DefaultTimeouts()
 	timeouts.LastCall = 50 * time.Millisecond
 	return Config{
-		Backend: C10d, Endpoint: freeEndpoint(tb), RunID: "test", Token: "secret",
+		Backend: C10d, Endpoint: freeEndpoint(), RunID: "test", Token: "secret",
 		MinNodes: minNodes, MaxNodes: maxNodes, Workers: 2, Role: "default", Timeouts: timeouts,
 	}
 }

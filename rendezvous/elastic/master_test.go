@@ -13,7 +13,7 @@ import (
 
 func TestMasterThatCannotBeReached(t *testing.T) {
 	t.Parallel()
-	err := probe(testContext(t), freeEndpoint(t), 300*time.Millisecond)
+	err := probe(testContext(t), freeEndpoint(), 300*time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), "--local-addr") {
 		t.Errorf("got %v", err)
 	}
