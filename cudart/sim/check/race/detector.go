@@ -9,6 +9,7 @@ type Detector struct {
 	known    map[pair]int // index in findings
 	polls    []poll
 	torn     []Tear
+	lastTorn int     // the place of the one that was seen last
 	at       *Memory // that is accessed now
 	// cell is the address of the cell that is accessed now, of cellBytes.
 	cell, cellBytes uint64

@@ -96,11 +96,16 @@ func (d *Detector) tear(t *Thread, w *event, op *Operation, addr uint64) {
 		w.time <= t.known.ordered.at(w.thread.number) {
 		return
 	}
-	at := slices.IndexFunc(d.torn, func(o Tear) bool { return o.Store.Op.Site == w.op.Site && o.Load.Op.Site == op.Site })
-	if at >= 0 {
-		d.torn[at].Count++
+	same := func(o Tear) bool { return o.Store.Op.Site == w.op.Site && o.Load.Op.Site == op.Site }
+	if d.lastTorn < len(d.torn) && same(d.torn[d.lastTorn]) { // as nearly all elements of an operation
+		d.torn[d.lastTorn].Count++
 		return
 	}
+	if d.lastTorn = slices.IndexFunc(d.torn, same); d.lastTorn >= 0 {
+		d.torn[d.lastTorn].Count++
+		return
+	}
+	d.lastTorn = len(d.torn)
 	d.torn = append(d.torn, Tear{Side{w.thread.Name, w.op}, Side{t.Name, op}, addr, 1})
 }
 
