@@ -97,16 +97,15 @@ func (d *Detector) tear(t *Thread, w *event, op *Operation, addr uint64) {
 		return
 	}
 	same := func(o Tear) bool { return o.Store.Op.Site == w.op.Site && o.Load.Op.Site == op.Site }
-	if d.lastTorn < len(d.torn) && same(d.torn[d.lastTorn]) { // as nearly all elements of an operation
-		d.torn[d.lastTorn].Count++
-		return
+	// Nearly all elements of an operation have the same pair.
+	if d.lastTorn >= len(d.torn) || !same(d.torn[d.lastTorn]) {
+		d.lastTorn = slices.IndexFunc(d.torn, same)
 	}
-	if d.lastTorn = slices.IndexFunc(d.torn, same); d.lastTorn >= 0 {
-		d.torn[d.lastTorn].Count++
-		return
+	if d.lastTorn < 0 {
+		d.lastTorn = len(d.torn)
+		d.torn = append(d.torn, Tear{Side{w.thread.Name, w.op}, Side{t.Name, op}, addr, 0})
 	}
-	d.lastTorn = len(d.torn)
-	d.torn = append(d.torn, Tear{Side{w.thread.Name, w.op}, Side{t.Name, op}, addr, 1})
+	d.torn[d.lastTorn].Count++
 }
 
 // Tears are the vectors that may be torn, in the order in which they were seen first.
