@@ -148,11 +148,12 @@ func (x *custom) compareCall(number int) error {
 			continue
 		}
 		got := make([]byte, b.Bytes)
-		if err := x.stream.Download(got, x.kept[x.place(number)][i]); err != nil {
+		at := x.kept[x.place(number)][i]
+		if err := x.stream.Download(got, at); err != nil {
 			return fmt.Errorf("downloading the output %s: %w", b.Name, err)
 		}
 		v := reference.Values(b.DType, got, expected[i], 0, tolerance)
-		x.note(number, b.Name, v, b.Bytes/int64(b.DType.Size), b.DType.Size)
+		x.note(number, output{b.Name, at, b.Bytes / int64(b.DType.Size), b.DType.Size}, v)
 	}
 	return nil
 }

@@ -127,12 +127,12 @@ func (d *data) compare() error {
 	for n := range d.total() {
 		call := d.call(n)
 		got := make([]byte, d.recvBytes(call))
-		_, output := d.kept(d.place(n))
-		if err := d.stream.Download(got, output); err != nil {
+		_, at := d.kept(d.place(n))
+		if err := d.stream.Download(got, at); err != nil {
 			return fmt.Errorf("downloading an output: %w", err)
 		}
 		all := d.verdict(n, got)
-		d.note(n, "output", all, call.Count*d.Shape.Recv.Of(d.World), d.DType.Size)
+		d.note(n, output{"output", at, call.Count * d.Shape.Recv.Of(d.World), d.DType.Size}, all)
 		if d.determined() {
 			d.Result("output of "+d.describe(n), got)
 		}

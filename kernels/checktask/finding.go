@@ -3,6 +3,7 @@ package checktask
 import (
 	"fmt"
 
+	"gpurun/cudart"
 	"gpurun/cudart/sim/check"
 	"gpurun/kernels/reference"
 )
@@ -13,23 +14,27 @@ const (
 	notRestored = "the calls have not left the buffer as it was, which the kernel file promises by restored"
 )
 
-// note makes a finding of what is wrong with an output of a call, of so many elements of size bytes.
-func (r *rank) note(number int, output string, v reference.Verdict, elements int64, size int) {
-	r.find(number, wrongResult, output, v, elements, size)
+// output is what a call has computed: so many elements of size bytes, in memory.
+type output struct {
+	name     string
+	at       cudart.DevicePtr
+	elements int64
+	size     int
 }
 
-func (r *rank) find(number int, cause, output string, v reference.Verdict, elements int64, size int) {
+// note makes a finding of what is wrong with an output of a call.
+func (r *rank) note(number int, out output, v reference.Verdict) { r.find(number, wrongResult, out, v) }
+
+func (r *rank) find(number int, cause string, out output, v reference.Verdict) {
 	mismatch{
-		cause: cause, algorithm: r.Algorithm.Collective + " " + r.Algorithm.Name, call: r.describe(number), output: output,
-		elements: elements, size: size,
+		cause: cause, algorithm: r.Algorithm.Collective + " " + r.Algorithm.Name, call: r.describe(number), output: out,
 	}.add(r.Rank, v)
 }
 
-// mismatch is an output that is wrong: of so many elements of size bytes.
+// mismatch is an output that is wrong.
 type mismatch struct {
-	cause, algorithm, call, output string
-	elements                       int64
-	size                           int
+	cause, algorithm, call string
+	output
 }
 
 // add makes a finding of a verdict on an output of this rank, unless nothing is wrong.
@@ -38,15 +43,14 @@ func (m mismatch) add(on *check.Rank, v reference.Verdict) {
 		return
 	}
 	bits := func(x uint64) string { return fmt.Sprintf("0x%0*x", 2*m.size, x) }
-	on.AddFinding(check.Finding{
-		Kind: check.WrongResult, Cause: m.cause,
+	on.AddWrongResult(check.Finding{
+		Cause: m.cause,
 		Sides: []check.Access{{Actor: check.Actor{Rank: on.Number, Command: m.call}, Text: m.algorithm}},
 		Bytes: uint64(v.Wrong * int64(m.size)),
-		Where: fmt.Sprintf("rank %d's %s: element %d is %s, want %s", on.Number, m.output, v.First, bits(v.Got),
-			bits(v.Want)),
-		Advice: fmt.Sprintf("%d of %d elements are wrong; a race among the other findings may be the reason", v.Wrong,
-			m.elements),
-	})
+		Where: fmt.Sprintf("rank %d's %s: element %d is %s, want %s; %d of %d are wrong", on.Number, m.name, v.First,
+			bits(v.Got), bits(v.Want), v.Wrong, m.elements),
+		Advice: "a race among the other findings may be the reason",
+	}, check.Output{At: m.at, Bytes: m.elements * int64(m.size), Wrong: v.First * int64(m.size)})
 }
 
 // describe names a call of the run.
@@ -85,7 +89,7 @@ func (r *rank) compareRestored() error {
 		if err := r.Algorithm.Initial(r.comm, r.call(last), i, want, 0); err != nil {
 			return fmt.Errorf("making the initial values of the buffer %s: %w", area.Name, err)
 		}
-		r.find(last, notRestored, area.Name, compareBytes(got, want), area.Bytes, 1)
+		r.find(last, notRestored, output{area.Name, r.comm.Local(area.Offset), area.Bytes, 1}, compareBytes(got, want))
 	}
 	return nil
 }

@@ -199,17 +199,16 @@ func (m *multiplier) compare() error {
 			}
 			p, _ := m.problem(number)
 			size := p.DType.Size
-			m.mismatch(number, x.name, x.bytes/int64(size), size).add(m.Rank, x.compare(got, m.Number, 0))
+			m.mismatch(number, output{x.name, x.kept, x.bytes / int64(size), size}).add(m.Rank, x.compare(got, m.Number, 0))
 		}
 	}
 	return nil
 }
 
-// mismatch describes an output of a call, of so many elements of size bytes.
-func (m *multiplier) mismatch(number int, output string, elements int64, size int) mismatch {
+// mismatch describes an output of a call.
+func (m *multiplier) mismatch(number int, out output) mismatch {
 	return mismatch{
-		cause: wrongResult, algorithm: m.Operation.Name + " " + m.Algorithm.Name, call: m.describe(number), output: output,
-		elements: elements, size: size,
+		cause: wrongResult, algorithm: m.Operation.Name + " " + m.Algorithm.Name, call: m.describe(number), output: out,
 	}
 }
 
@@ -238,7 +237,7 @@ func (m *multiplier) compareRestored() error {
 		if err := m.Algorithm.Initial(m.runner, m.call(last), i, want, 0); err != nil {
 			return fmt.Errorf("making the initial values of the buffer %s: %w", area.Name, err)
 		}
-		x := m.mismatch(last, area.Name, area.Bytes, 1)
+		x := m.mismatch(last, output{area.Name, m.comm.Local(area.Offset), area.Bytes, 1})
 		x.cause = notRestored
 		x.add(m.Rank, compareBytes(got, want))
 	}

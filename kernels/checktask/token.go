@@ -70,12 +70,13 @@ func (t *tokens) compare() error {
 	}
 	for n := range t.total() {
 		var all reference.Verdict
+		first := tokenBytes * t.place(n) * t.World
 		for peer := range t.World {
-			v := t.input(n).From(peer, got[tokenBytes*(t.place(n)*t.World+peer):][:tokenBytes])
+			v := t.input(n).From(peer, got[first+tokenBytes*peer:][:tokenBytes])
 			v.First = int64(peer)
 			all = all.Merge(v)
 		}
-		t.note(n, "tokens", all, int64(t.World), tokenBytes)
+		t.note(n, output{"tokens", t.seen + cudart.DevicePtr(first), int64(t.World), tokenBytes}, all)
 	}
 	return nil
 }

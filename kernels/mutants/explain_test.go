@@ -18,12 +18,14 @@ import (
 type explanation struct {
 	Verdict verdict `json:"verdict"`
 	// Missed says that the mistake is one, and that the checker misses it. Other survivors are equivalent.
-	Missed bool         `json:"missed"`
-	Class  mutate.Class `json:"class"`
-	Module string       `json:"module"`
-	Entry  string       `json:"entry"`
-	Text   string       `json:"text"`
-	Why    string       `json:"why"`
+	Missed bool `json:"missed"`
+	// Hardware says of a missed mistake that it is one under PTX alone: current GPUs execute the mutant as the original.
+	Hardware bool         `json:"hardware"`
+	Class    mutate.Class `json:"class"`
+	Module   string       `json:"module"`
+	Entry    string       `json:"entry"`
+	Text     string       `json:"text"`
+	Why      string       `json:"why"`
 	// Adjacent wants a proof that the barrier orders nothing: mutate.Adjacent.
 	Adjacent bool `json:"adjacent"`
 
@@ -84,9 +86,13 @@ func explain(list []*explanation, results []result) (unexplained []result) {
 			unexplained = append(unexplained, *r)
 		}
 		if r.verdict == survived {
-			r.verdict = missed
-			if at >= 0 && !list[at].Missed {
+			switch {
+			case at >= 0 && !list[at].Missed:
 				r.verdict = equivalent
+			case at >= 0 && list[at].Hardware:
+				r.verdict = harmless
+			default:
+				r.verdict = missed
 			}
 		}
 		if at >= 0 {

@@ -58,8 +58,9 @@ const (
 	unreached   verdict = "not reached"  // no call gets to the line of the mistake
 	refused     verdict = "not runnable" // the module is not accepted
 
-	// Survivors with and without an explanation by which they are no mistakes.
+	// Survivors: no mistakes, mistakes under PTX that current GPUs do not show, and others.
 	equivalent verdict = "equivalent"
+	harmless   verdict = "harmless"
 	missed     verdict = "missed"
 )
 
@@ -88,6 +89,9 @@ func (s *subject) judgePresent(m *mutate.Mutant) (result, error) {
 		}
 		report, err := s.attempt(checker, m.Class, text, seed)
 		v, detail := s.verdictOf(m, report, err, seed)
+		if v == byResult {
+			v, detail = s.traced(checker, m, report, seed, detail)
+		}
 		if v == killed || v == refused || slices.Index(verdicts, v) < slices.Index(verdicts, best.verdict) ||
 			v == incomplete && best.verdict == survived {
 			best.verdict, best.detail, best.schedules = v, detail, seed+1
@@ -109,6 +113,24 @@ func (s *subject) judgePresent(m *mutate.Mutant) (result, error) {
 		}
 	}
 	return best, nil
+}
+
+// traced judges a wrong result by where it comes from, which another run of the same schedule tells.
+func (s *subject) traced(c *check.Checker, m *mutate.Mutant, r *check.Report, seed int, detail string) (
+	verdict, string,
+) {
+	task, err := s.taskOf(m.Class, m.Text(s.text), seed)
+	if err != nil {
+		return byResult, detail
+	}
+	all := r.Explored(nil)
+	c.Diagnose(all, task)
+	for _, f := range all.Findings {
+		if f.Kind == check.WrongResult && right(m, &f.Finding) {
+			return killed, f.String()
+		}
+	}
+	return byResult, detail
 }
 
 // verdictOf judges the run of a seed.

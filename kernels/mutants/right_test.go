@@ -24,9 +24,10 @@ type expectation struct {
 	kinds []check.Kind
 	// atLine says that the finding must name the line of the mistake.
 	atLine bool
-	// result says that no order of accesses shows the mistake, so that a wrong result with rank, call and element is what
-	// can be said: packets and mailboxes are read and written by strong accesses alone, which do not race, and the load
-	// that polls one is the load of its data. What a lane does not store may be the reset of a mailbox.
+	// result says that no order of accesses shows the mistake, so that a wrong result is what can be said: packets and
+	// mailboxes are read and written by strong accesses alone, which do not race, and the load that polls one is the load
+	// of its data. What a lane does not store may be the reset of a mailbox. Traced, such a result names the load that did
+	// not wait, and the store that it should have waited for, or the store that was left out.
 	result bool
 }
 
@@ -77,6 +78,9 @@ var expectations = map[mutate.Class]expectation{
 func right(m *mutate.Mutant, f *check.Finding) bool {
 	e := expectations[m.Class]
 	switch {
+	case f.Kind == check.WrongResult:
+		named := func(line int) bool { return names(f, line) }
+		return e.result && !slices.ContainsFunc(f.Sides, isNowhere) && (named(m.Line) || slices.ContainsFunc(m.Loads, named))
 	case f.Kind == check.Race && !slices.Contains(e.races, f.Cause):
 		return false
 	case f.Kind != check.Race && !slices.Contains(e.kinds, f.Kind):

@@ -47,14 +47,7 @@ type subject struct {
 // attempt runs the calls with some text of the module once, for mutants of a class, by the strategy of a seed. The
 // error is that of the ranks.
 func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, seed int) (*check.Report, error) {
-	with := s.task
-	switch {
-	case class == mutate.DependencyLost && s.pdl != nil:
-		with = s.pdl
-	case s.varies(seed):
-		with = s.varied
-	}
-	task, err := with(text)
+	task, err := s.taskOf(class, text, seed)
 	if err != nil {
 		return &check.Report{}, err
 	}
@@ -63,6 +56,17 @@ func (s *subject) attempt(c *check.Checker, class mutate.Class, text []byte, see
 		strategy = check.Random
 	}
 	return c.RunStrategy(strategy, uint64(seed), task)
+}
+
+// taskOf is the task of a seed, for mutants of a class.
+func (s *subject) taskOf(class mutate.Class, text []byte, seed int) (func(*check.Rank) error, error) {
+	switch {
+	case class == mutate.DependencyLost && s.pdl != nil:
+		return s.pdl(text)
+	case s.varies(seed):
+		return s.varied(text)
+	}
+	return s.task(text)
 }
 
 // checker is one for a text of the module: mutants that wait for ever end after some times the original's steps. The

@@ -36,7 +36,7 @@ func reached(counts map[verdict]int) (n int) {
 
 // columns are the verdicts that may have one.
 var columns = []verdict{
-	killed, byResult, noted, equivalent, missed, otherCause, wrongResult, incomplete, refused, unreached,
+	killed, byResult, noted, equivalent, harmless, missed, otherCause, wrongResult, incomplete, refused, unreached,
 }
 
 // used are the columns that are not empty.
@@ -88,10 +88,12 @@ func page(results []result, explanations []*explanation, records []*record) stri
 	var b strings.Builder
 	n, by := reached(total), total[killed]+total[byResult]
 	mistakes := n - total[equivalent]
-	fmt.Fprintf(&b, introduction, total[killed], total[byResult], total[noted], total[equivalent],
+	shown := mistakes - total[noted] - total[harmless]
+	fmt.Fprintf(&b, introduction, total[killed], total[byResult], total[noted], total[equivalent], total[harmless],
 		total[missed]+total[otherCause]+total[wrongResult]+total[incomplete], n,
-		by, mistakes-total[noted], percent(by, mistakes-total[noted]),
-		by+total[noted], mistakes, percent(by+total[noted], mistakes), pairShare, productShare)
+		total[killed], by, shown, percent(total[killed], shown), percent(by, shown),
+		total[killed]+total[noted], by+total[noted], mistakes, percent(total[killed]+total[noted], mistakes),
+		percent(by+total[noted], mistakes), pairShare, productShare)
 	b.WriteString("\n## By class\n\n" + byClass.markdown("class"))
 	b.WriteString("\n## By kernel\n\n" + byKernel.markdown("kernel"))
 	b.WriteString("\n## Mutants that are not killed with the right cause\n\n" +
@@ -171,16 +173,17 @@ mutants, and writes the page from results.json.
 | killed by a wrong result alone | %d |
 | killed as a note, under --model ptx alone | %d |
 | equivalent | %d |
+| harmless: survived, and a mistake under PTX alone | %d |
 | survived | %d |
 | reached by a call | %d |
 
 The mutation score is the share of killed mutants. Equivalent mutants do not count. Under the model of the hardware,
-mutants with a note do not count either.
+mutants with a note and harmless ones do not count either.
 
-| model | killed | mutants that count | mutation score |
-|---|---:|---:|---:|
-| hardware | %d | %d | %s |
-| ptx | %d | %d | %s |
+| model | killed with cause and lines | killed | mutants that count | with cause and lines | mutation score |
+|---|---:|---:|---:|---:|---:|
+| hardware | %d | %d | %d | %s | %s |
+| ptx | %d | %d | %d | %s | %s |
 
 Kernels for exactly two ranks are sampled: one mutant in %d runs. Of fused products, one in %d runs.
 
@@ -189,11 +192,13 @@ The columns of the tables:
 - reached: mutants whose line is executed by some call. The score is about these.
 - killed: a finding has the kind and the cause that the class of the mutant demands, and names the lines or commands
   that took part. A deadlock names the wait, its word and the writers of the word.
-  An endless loop names a line of the loop; it counts only for waits for packets.
-- wrong result: a rank's result is wrong, and the finding names rank, call and element. This counts as killed for
-  packets, mailboxes, counts of calls, resets and stores: their strong accesses do not race, so no other finding is possible.
+  An endless loop names a line of the loop; it counts only for waits for packets. A wrong result names the load that
+  did not wait and the store that came after it, or the line of the mutant.
+- wrong result: a rank's result is wrong, and the finding names rank, call and element, but not the line of the mutant.
+  This counts as killed for packets, mailboxes, counts of calls, resets and stores: their strong accesses do not race.
 - note: such a finding under --model ptx alone. PTX forbids what the mutant does, and current GPUs do not show it.
 - equivalent: other synchronization of the kernel makes the mutant correct. The last table gives the reason.
+- harmless: no finding. PTX forbids what the mutant does, and current GPUs do not show it. The last table gives the reason.
 - survived: no finding. The last table gives the reason.
 - wrong cause: a finding whose cause or line is not the one that the class demands. This counts as survived.
 - no line: a wrong result, a time-out of the kernel, or a wait that never ends, without the lines. This counts as

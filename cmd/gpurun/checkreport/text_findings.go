@@ -38,7 +38,10 @@ func (r Report) related(cause int) (lines []string) {
 			pairs, same = pairs+1, f.Same
 		}
 	}
-	if pairs > 0 {
+	switch {
+	case pairs > 0 && same == "result":
+		lines = append(lines, fmt.Sprintf("and %s, which --json lists", suggest.Count(pairs, "more result", "more results")))
+	case pairs > 0:
 		lines = append(lines, fmt.Sprintf("and %s for the same %s, which --json lists",
 			suggest.Count(pairs, "more pair of lines", "more pairs of lines"), same))
 	}

@@ -39,7 +39,8 @@ type Config struct {
 	Programs *Programs
 
 	timeline  *timeline // of Checker.Timeline
-	diagnoses bool      // of Checker.diagnose
+	diagnoses bool      // of Checker.diagnose: races
+	traces    bool      // of Checker.diagnose: wrong results
 }
 
 // UsualSteps bounds runs unless a Config says otherwise.

@@ -37,6 +37,9 @@ func (s *stream) transfer(kind race.Kind, command string, at cudart.DevicePtr, n
 		}
 		addr += size * uint64(elements)
 	}
+	if o := s.device.run.origins; o != nil && kind == race.Write {
+		o.store(uint64(at), uint64(n), &origin{text: command})
+	}
 	s.device.run.trace.mix(uint64(kind), uint64(at), uint64(n))
 }
 
@@ -57,6 +60,9 @@ func (s *stream) Copy(dst, src cudart.DevicePtr, n int64) error {
 		}
 		on.transfer(race.Read, "copy", src, len(from))
 		on.transfer(race.Write, "copy", dst, len(to))
+		if o := s.device.run.origins; o != nil {
+			o.copied(uint64(dst), uint64(src), uint64(n))
+		}
 		copy(to, from)
 		return nil
 	})

@@ -2,19 +2,57 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gpurun/cudart/sim/check/race"
+	"gpurun/cudart/sim/check/schedule"
 )
 
 // mostDiagnoses bounds the runs that diagnose.
 const mostDiagnoses = 8
 
-// diagnoseAll adds to races that nothing orders what would order them. A run tells it of all races that it shows.
+// diagnoseAll adds to races that nothing orders what would order them, and to wrong results where they come from.
 func (c *Checker) diagnoseAll(e Exploration, all *Explored, task func(*Rank) error) {
 	if !e.Diagnose {
 		return
 	}
+	c.diagnoseRaces(all, task)
+	c.traceResults(all, task)
+}
+
+// traceResults adds to wrong results that nothing else explains where their first wrong elements come from.
+func (c *Checker) traceResults(all *Explored, task func(*Rank) error) {
+	cfg := c.cfg
+	cfg.traces = true
+	tracing, err := New(cfg)
+	if err != nil {
+		return
+	}
+	reports := map[*schedule.Schedule]*Report{}
+	for _, g := range Group(all.Findings) {
+		f := &all.Findings[g.First]
+		if f.Kind != WrongResult {
+			continue
+		}
+		report := reports[f.Schedule]
+		if report == nil && len(reports) < mostDiagnoses {
+			report, _ = tracing.replayed(f.Schedule.Turns, task)
+			reports[f.Schedule] = report
+		}
+		if report == nil {
+			continue
+		}
+		same := func(o Finding) bool { return o.Kind == WrongResult && o.Where == f.Where && o.Sides[0] == f.Sides[0] }
+		if i := slices.IndexFunc(report.Findings, same); i >= 0 {
+			shown := report.Findings[i]
+			f.Cause, f.Sides, f.Advice = shown.Cause, shown.Sides, shown.Advice
+		}
+	}
+}
+
+// diagnoseRaces adds to races that nothing orders what would order them. A run tells it of all races that it shows.
+func (c *Checker) diagnoseRaces(all *Explored, task func(*Rank) error) {
 	cfg := c.cfg
 	cfg.diagnoses = true
 	known, runs := map[string][]*Finding{}, 0

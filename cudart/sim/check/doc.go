@@ -43,7 +43,8 @@
 //	waitgraph*, mbarrier_wait  who waits for whom then, and why
 //	divergence             barriers that are never complete
 //	signal*                words by which threads signal: stale flags and lost signals
-//	result                 results that depend on the schedule
+//	result, taskfinding    results that depend on the schedule, and wrong ones
+//	origins*               where a wrong value comes from
 //
 // # Model
 //

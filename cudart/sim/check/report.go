@@ -44,7 +44,7 @@ func (r *run) report() *Report {
 	}
 	report.Findings = append(report.Findings, r.otherFindings()...)
 	report.Findings = append(report.Findings, r.noted.findings...)
-	report.Findings = append(report.Findings, r.found...)
+	report.Findings = append(report.Findings, r.taskFindings()...)
 	return report
 }
 

@@ -84,7 +84,7 @@ type firstResult struct {
 
 // add compares the results of a schedule with the first ones. Each result is a finding once.
 func (c *comparison) add(report *Report) (found []Finding) {
-	mistake := func(f Finding) bool { return !f.Note && f.Kind != WrongResult }
+	mistake := func(f Finding) bool { return !f.Note }
 	if len(report.Incomplete) > 0 || slices.ContainsFunc(report.Findings, mistake) {
 		return nil
 	}

@@ -74,6 +74,7 @@ func TestResultsOfRacesAreNotCompared(t *testing.T) {
 		{[]*Report{report(1), report(1)}, 0},
 		{[]*Report{report(1), report(2)}, 1},
 		{[]*Report{report(1), report(2, Finding{Kind: Race})}, 0},
+		{[]*Report{report(1), report(2, Finding{Kind: WrongResult})}, 0},
 		{[]*Report{report(1), report(2, Finding{Kind: Race, Note: true})}, 1},
 		{[]*Report{report(1), incomplete}, 0},
 	} {

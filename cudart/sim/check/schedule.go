@@ -53,7 +53,8 @@ type run struct {
 	others  []Finding // that are no race
 	results []Result
 	noted   notes
-	found   []Finding // of tasks
+	found   []taskFinding
+	origins *origins // nil but in a run that explains wrong results
 }
 
 const (
@@ -72,6 +73,9 @@ func newRun(c *Checker, s strategy) *run {
 	}
 	if c.cfg.diagnoses {
 		r.detector.Diagnose()
+	}
+	if c.cfg.traces {
+		r.origins = &origins{pages: map[uint64]*originPage{}}
 	}
 	r.explores, _ = s.(*exhaustive)
 	r.behavior = newBehavior()

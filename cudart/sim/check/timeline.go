@@ -70,6 +70,9 @@ func (o *observer) observed() exec.Observer {
 	if t := o.run.checker.cfg.timeline; t != nil {
 		return &recorder{o, t}
 	}
+	if o.run.origins != nil {
+		return &originRecorder{o, o.run.origins}
+	}
 	return o
 }
 

@@ -125,7 +125,10 @@ func (g *waitGraph) nobody(f *Finding) bool {
 		f.Advice = "nobody has written the word: write it before its writer ends, at the address that is polled"
 		if len(w.Writers) > 0 {
 			last := w.Writers[len(w.Writers)-1]
-			f.Advice = fmt.Sprintf("write the value that the wait needs; the word was written last by %v", last)
+			f.Advice = "write the value that the wait needs; the word was written last by " + last.Who()
+			if place := last.Place(); place != "" {
+				f.Advice += " at " + place
+			}
 		}
 		return true
 	}

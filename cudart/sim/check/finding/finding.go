@@ -33,6 +33,9 @@ const (
 // overlap.
 const PriorNotWaited = "prior grid not waited for"
 
+// NotStored is the cause of a wrong result that no kernel has stored: the memory holds what was there before the call.
+const NotStored = "no store has written the element"
+
 // Finding is a mistake, for people. It stands for all findings of its kind and cause at the same instructions.
 type Finding struct {
 	Kind  Kind

@@ -25,7 +25,8 @@ type Found struct {
 // Grouped are findings that one mistake explains, by their places among all.
 type Grouped struct {
 	First int
-	// Pairs are races of other lines for the same cause: by the same flag, with the same write, or of the same launch.
+	// Pairs are races of other lines for the same cause: by the same flag, with the same write, or of the same launch. Or
+	// they are other results that depend on the schedule.
 	Pairs []int
 	// Consequences are wrong values that First may explain.
 	Consequences []int
@@ -74,9 +75,11 @@ func (g *Grouped) add(all []Found, i int, same string) {
 	g.Pairs, g.Same = append(g.Pairs, i), same
 }
 
-// root is the same for races that one change of the program ends, and says what they have in common.
+// root is the same for findings that one change of the program ends, and says what they have in common.
 func (f *Finding) root() (key, same string) {
 	switch {
+	case f.Kind == ScheduleDependent:
+		return string(f.Kind), "result"
 	case f.Kind != Race || len(f.Sides) != 2:
 		return f.Key(), ""
 	case f.Flag != nil:

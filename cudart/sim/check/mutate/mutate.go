@@ -67,6 +67,8 @@ type Mutant struct {
 	Line  int    // of the mistake
 	Was   string // what that line has in the original, without spaces around it
 	Now   string // and here
+	// Loads are the lines of the loads for whose values the original waits and this does not; nil where it waits for all.
+	Loads []int
 	// Other is the same mistake in thread 0 of a block, for places where the thread 1 does not get; or nil.
 	Other *Mutant
 

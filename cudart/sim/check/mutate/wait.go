@@ -11,6 +11,7 @@ import (
 // waits spoils the tests of polls, and the addresses that they read.
 func (c *code) waits() {
 	for _, p := range c.polls() {
+		known := len(c.mutants)
 		var skipped, first []edit
 		for i, t := range p.tests {
 			skipped = append(skipped, edit{t, c.pass(t)})
@@ -32,10 +33,23 @@ func (c *code) waits() {
 		if len(first) > 0 {
 			c.plant(FirstWord, first...)
 		}
+		for _, m := range c.mutants[known:] {
+			m.loads(p)
+		}
 		if in := p.loads[0]; len(p.tests) == 1 && in.Op == "ld" && c.bytes(in) == 4 && in.Guard.Reg < 0 &&
 			in.Args[1].Elems[0].Kind == ptx.Register {
 			c.plantByThread(WrongPeer, func(thread int) []edit { return []edit{c.wrongPeer(in, thread)} })
 		}
+	}
+}
+
+// loads notes of a mutant whose loads do not wait.
+func (m *Mutant) loads(p poll) {
+	for _, in := range p.loads {
+		m.Loads = append(m.Loads, in.Line)
+	}
+	if m.Other != nil {
+		m.Other.Loads = m.Loads
 	}
 }
 
