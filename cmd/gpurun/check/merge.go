@@ -145,6 +145,11 @@ func (m *merge) find(f engine.Found, c plannedCase, name string) (at int) {
 		return at
 	}
 	known := &m.found[at]
+	if len(f.Sides) > len(known.Sides) { // it is known where a wrong result comes from
+		before := known.Found
+		*known = merged{Found: f, request: c.command, planned: c, name: name}
+		f = before
+	}
 	known.Count, known.Schedules, known.Alone = known.Count+f.Count, known.Schedules+f.Schedules, known.Alone+f.Alone
 	known.Because = cmp.Or(known.Because, f.Because)
 	return at
@@ -180,8 +185,8 @@ func (m *merge) describe(f merged) checkreport.Finding {
 		shorten(&f.Sides[i])
 	}
 	out := checkreport.Finding{
-		Kind: string(f.Kind), Cause: f.Cause, Where: f.Where, Bytes: f.Bytes, Advice: f.Advice, Note: f.Note, Count: f.Count,
-		Schedules: f.Schedules, Case: f.name,
+		Kind: string(f.Kind), Cause: f.Cause, Origin: f.Origin, Where: f.Where, Bytes: f.Bytes, Advice: f.Advice,
+		Note: f.Note, Count: f.Count, Schedules: f.Schedules, Case: f.name,
 	}
 	for _, s := range f.Sides {
 		out.Sides = append(out.Sides, side(s))

@@ -99,6 +99,7 @@ func (c Case) Name() string {
 type Finding struct {
 	Kind   string `json:"kind"`
 	Cause  string `json:"cause"`
+	Origin string `json:"origin,omitempty"` // where a wrong result comes from
 	Where  string `json:"where"`
 	Bytes  uint64 `json:"bytes"`
 	Sides  []Side `json:"sides"` // in the order in which they were performed

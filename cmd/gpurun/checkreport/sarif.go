@@ -180,8 +180,12 @@ func (f Finding) fingerprint() string {
 	return f.Rule() + ": " + strings.Join(sides, "; ")
 }
 
-// mainSide is the side that a reader is shown first: the last one that is in code.
+// mainSide is the side that a reader is shown first: the last one that is in code, or of a wrong result the load that
+// came too early or too late, in front of the store.
 func (f Finding) mainSide() int {
+	if load := len(f.Sides) - 2; f.Kind == "wrong-result" && load > 1 {
+		return load
+	}
 	for i := len(f.Sides) - 1; i >= 0; i-- {
 		if f.Sides[i].Module != "" {
 			return i

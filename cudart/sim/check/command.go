@@ -38,9 +38,15 @@ func (s *stream) transfer(kind race.Kind, command string, at cudart.DevicePtr, n
 		addr += size * uint64(elements)
 	}
 	if o := s.device.run.origins; o != nil && kind == race.Write {
-		o.store(uint64(at), uint64(n), &origin{text: command})
+		o.command(uint64(at), uint64(n), command, s.actor())
 	}
 	s.device.run.trace.mix(uint64(kind), uint64(at), uint64(n))
+}
+
+// actor is who performs the commands of the stream.
+func (s *stream) actor() Actor {
+	a, _ := s.thread.Name.(Actor)
+	return a
 }
 
 // perform enqueues a command that is done in one step.
@@ -61,7 +67,7 @@ func (s *stream) Copy(dst, src cudart.DevicePtr, n int64) error {
 		on.transfer(race.Read, "copy", src, len(from))
 		on.transfer(race.Write, "copy", dst, len(to))
 		if o := s.device.run.origins; o != nil {
-			o.copied(uint64(dst), uint64(src), uint64(n))
+			o.copied(uint64(dst), uint64(src), uint64(n), on.actor())
 		}
 		copy(to, from)
 		return nil

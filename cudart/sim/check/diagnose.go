@@ -46,7 +46,7 @@ func (c *Checker) traceResults(all *Explored, task func(*Rank) error) {
 		same := func(o Finding) bool { return o.Kind == WrongResult && o.Where == f.Where && o.Sides[0] == f.Sides[0] }
 		if i := slices.IndexFunc(report.Findings, same); i >= 0 {
 			shown := report.Findings[i]
-			f.Cause, f.Sides, f.Advice = shown.Cause, shown.Sides, shown.Advice
+			f.Origin, f.Sides, f.Advice = shown.Origin, shown.Sides, shown.Advice
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 )
 
@@ -61,6 +62,7 @@ func TestGroupsOfConsequences(t *testing.T) {
 	first, second := raceOf("a", at(race.Write, 1, 0), at(race.Read, 9, 0)), raceOf("b", at(race.Write, 3, 0), read)
 	unwritten := Finding{Kind: Uninitialized, Sides: []Access{read}}
 	wrong := Finding{Kind: WrongResult, Sides: []Access{{Text: "output"}}}
+	late := Finding{Kind: WrongResult, Origin: finding.ReadLate, Sides: []Access{{Text: "late"}, {}, read, {}}}
 	group := func(reports ...[]Finding) []Grouped {
 		m := newMerge(Exploration{})
 		for _, r := range reports {
@@ -88,6 +90,9 @@ func TestGroupsOfConsequences(t *testing.T) {
 		},
 		"a race rather than what nobody wrote": {
 			[][]Finding{{unwritten, first, wrong}, {unwritten}}, []Grouped{{First: 0}, {First: 1, Consequences: []int{2}}},
+		},
+		"the race of a load that was too late, in another schedule": {
+			[][]Finding{{late}, {second}}, []Grouped{{First: 1, Consequences: []int{0}}},
 		},
 		"a schedule without a race": {
 			[][]Finding{{first, wrong}, {wrong}}, []Grouped{{First: 0}, {First: 1}},

@@ -8,20 +8,21 @@ import (
 )
 
 // origins tell where a value in global memory comes from. Packets and mailboxes are stored and loaded by strong
-// accesses, which do not race, so that a kernel that takes a packet too early shows by its result alone. Two things
-// explain that result: who stored the value, and which load of the same call has read what an earlier call had left,
-// before a store of its own call came.
+// accesses, which do not race, so that a kernel that takes a packet too early shows by its result alone. So does one
+// whose wait a later call fulfills. This explains the result: who stored the value, and which load of the same call has
+// read what another call has written.
 //
 // They are several words for each byte, so that they are kept in a run alone that explains a known result.
 type origins struct {
-	pages map[uint64]*originPage // by the number of 256 bytes
-	early []*earlyLoad
+	run      *run
+	pages    map[uint64]*originPage // by the number of 256 bytes
+	misreads []*misread
 }
 
 // originPage is what is kept of 256 bytes.
 type originPage struct {
-	stores [originPageBytes]*origin          // that wrote a byte last; nil: none, as far as it is known
-	loads  [originPageBytes / 4][]*earlyLoad // of each word
+	stores [originPageBytes]*origin        // that wrote a byte last; nil: none, as far as it is known
+	early  [originPageBytes / 4][]*misread // loads of each word that may have been too early
 }
 
 const originPageBytes = 256
@@ -30,21 +31,46 @@ const originPageBytes = 256
 type origin struct {
 	by   *doer // nil of commands
 	site exec.Site
-	text string // the command
+	text string // the command, and whose it is
+	of   Actor
+	// launches are how many the run had begun then.
+	launches int
+	copied   *origin // of a copy: the store of what it copied, or nil
 }
 
-// earlyLoad is a load of a word that an earlier call has written, or nobody, and that its warp has not loaded again.
-type earlyLoad struct {
-	by    *doer
-	site  exec.Site
-	read  *origin // may be nil
-	late  *origin // the store by another warp in the call of the load that came next; nil until then
-	stale bool    // and the warp has not loaded the word again since then
+// misread is a load that has read what another call has written.
+type misread struct {
+	by   *doer
+	site exec.Site
+	read *origin // what it has read; nil: what was there before the first store
+	// due is the store of the load's own call, by another warp, that came behind the load; nil if there was none. Then it
+	// was too late: what it has read is of a later call.
+	due *origin
+	// again: the warp has loaded the word again since then.
+	again bool
+}
+
+// rank is whose store it is.
+func (s *origin) rank() int {
+	if s.by == nil {
+		return s.of.Rank
+	}
+	return s.by.Rank
 }
 
 // sameCall reports whether two warps make the same call, on whatever rank.
 func (d *doer) sameCall(other *doer) bool {
 	return d.Kernel == other.Kernel && d.grid.call == other.grid.call
+}
+
+// isBehind reports whether a store comes behind the launch that a warp's call is on the rank of the store.
+func (o *origins) isBehind(s *origin, d *doer) bool {
+	if s.by != nil {
+		return s.by.Kernel == d.Kernel && s.by.grid.call > d.grid.call
+	}
+	return slices.ContainsFunc(o.run.grids[:s.launches], func(g *watchedGrid) bool {
+		return g.rank == s.of.Rank && g.kernel == d.Kernel && g.call == d.grid.call
+	})
 }
 
 func (o *origins) page(addr uint64, create bool) *originPage {
@@ -56,68 +82,86 @@ func (o *origins) page(addr uint64, create bool) *originPage {
 	return p
 }
 
-// store notes that a warp or a command has written some bytes.
+// store notes that a warp has written some bytes.
 func (o *origins) store(addr, bytes uint64, s *origin) {
 	for ; bytes > 0; addr, bytes = addr+1, bytes-1 {
-		p := o.page(addr, s.by != nil)
-		if p == nil {
-			continue
-		}
-		at := addr % originPageBytes
+		p, at := o.page(addr, true), addr%originPageBytes
 		p.stores[at] = s
-		if s.by == nil {
-			continue
-		}
-		for _, e := range p.loads[at/4] {
-			if e.late == nil && e.by != s.by && e.by.sameCall(s.by) {
-				e.late, e.stale = s, true
-				o.early = append(o.early, e)
+		for _, m := range p.early[at/4] {
+			if m.due == nil && m.by.Rank != s.by.Rank && m.by.sameCall(s.by) {
+				m.due = s
+				o.misreads = append(o.misreads, m)
 			}
 		}
 	}
 }
 
 // load notes that a warp has read some bytes.
-func (o *origins) load(addr, bytes uint64, by *doer, site exec.Site) {
+func (o *origins) load(addr, bytes uint64, by *doer, site exec.Site, weak bool) {
 	for end := addr + bytes; addr < end; addr = (addr/4 + 1) * 4 {
-		p := o.page(addr, true)
-		at := addr % originPageBytes
-		loads := &p.loads[at/4]
-		*loads = slices.DeleteFunc(*loads, func(e *earlyLoad) bool {
-			e.stale = e.stale && e.by != by
-			return e.by == by
+		p, at := o.page(addr, true), addr%originPageBytes
+		early := &p.early[at/4]
+		*early = slices.DeleteFunc(*early, func(m *misread) bool {
+			m.again = m.again || m.by == by
+			return m.by == by
 		})
-		if from := p.stores[at]; from == nil || from.by == nil || !from.by.sameCall(by) {
-			*loads = append(*loads, &earlyLoad{by: by, site: site, read: from})
+		m := &misread{by: by, site: site, read: p.stores[at]}
+		switch from := m.read; {
+		case from != nil && from.rank() != by.Rank && o.isBehind(from, by):
+			if weak { // a flag of a later call is as good as one of this call
+				o.misreads = append(o.misreads, m)
+			}
+		case from == nil || from.by == nil || !from.by.sameCall(by):
+			*early = append(*early, m)
 		}
 	}
 }
 
-// copied notes that a command has copied some bytes, which keep their origins.
-func (o *origins) copied(dst, src, bytes uint64) {
+// command notes that a command has written some bytes. What it clears before the first access of a kernel is as good as
+// what nobody has written.
+func (o *origins) command(addr, bytes uint64, text string, of Actor) {
+	s := &origin{text: text, of: of, launches: len(o.run.grids)}
 	for i := range bytes {
-		var s *origin
-		if p := o.page(src+i, false); p != nil {
-			s = p.stores[(src+i)%originPageBytes]
-		}
-		if p := o.page(dst+i, s != nil); p != nil {
-			p.stores[(dst+i)%originPageBytes] = s
+		if p := o.page(addr+i, false); p != nil {
+			p.stores[(addr+i)%originPageBytes] = s
 		}
 	}
 }
 
-// originOf is the store that wrote a byte last; nil where that is not known.
-func (o *origins) originOf(addr uint64) *origin {
+// copied notes that a command has copied some bytes.
+func (o *origins) copied(dst, src, bytes uint64, of Actor) {
+	s := &origin{text: "copy", of: of, launches: len(o.run.grids)}
+	for i := range bytes {
+		if from := o.at(src + i); from != s.copied {
+			next := *s
+			next.copied = from
+			s = &next
+		}
+		o.page(dst+i, true).stores[(dst+i)%originPageBytes] = s
+	}
+}
+
+// at is the store that wrote a byte last; nil where that is not known.
+func (o *origins) at(addr uint64) *origin {
 	if p := o.page(addr, false); p != nil {
 		return p.stores[addr%originPageBytes]
 	}
 	return nil
 }
 
+// of is the store by a warp of what is at an address, and may have been copied since; nil where that is not known.
+func (o *origins) of(addr uint64) *origin {
+	s := o.at(addr)
+	for s != nil && s.by == nil {
+		s = s.copied
+	}
+	return s
+}
+
 // access is a store for people.
 func (s *origin) access() Access {
 	if s.by == nil {
-		return Access{Kind: race.Write, Text: s.text}
+		return Access{Actor: s.of, Kind: race.Write, Text: s.text}
 	}
 	return sideOf(s.by, s.site, race.Write)
 }
@@ -137,7 +181,7 @@ func (r *originRecorder) Access(at exec.Place, a *exec.ObservedAccess) {
 			continue
 		}
 		if a.Kind != exec.Writes {
-			r.origins.load(addr, bytes, d, at.Site)
+			r.origins.load(addr, bytes, d, at.Site, scopeOf(a.Order, a.Scope) == race.NoScope)
 		}
 		if a.Kind != exec.Reads && !a.Failed {
 			r.origins.store(addr, bytes, &origin{by: d, site: at.Site})
@@ -150,7 +194,7 @@ func (r *originRecorder) Copy(at exec.Place, c *exec.ObservedCopy) {
 	d := r.watched.doer(at.Block, at.Warp)
 	for _, from := range c.Reads {
 		if !exec.IsShared(from.Address) {
-			r.origins.load(from.Address, from.Bytes, d, at.Site)
+			r.origins.load(from.Address, from.Bytes, d, at.Site, true)
 		}
 	}
 	for _, to := range c.Writes {

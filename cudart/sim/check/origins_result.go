@@ -10,19 +10,26 @@ import (
 // explained adds to a wrong result where its first wrong element comes from.
 func (o *origins) explained(f taskFinding) Finding {
 	at := uint64(f.output.At)
-	store := o.originOf(at + uint64(f.output.Wrong))
-	if store == nil || store.by == nil {
+	store := o.of(at + uint64(f.output.Wrong))
+	if store == nil {
 		return f.notStored(o.nearest(f.output))
 	}
-	e := o.earlyFor(store.by)
-	if e == nil {
+	m := o.misreadFor(store.by)
+	if m == nil {
 		f.Sides = append(f.Sides, store.access())
+		f.Advice = "no load of global memory came too early or too late: look at what the kernel computes"
 		return f.Finding
 	}
-	load := sideOf(e.by, e.site, race.Read)
-	f.Sides = append(f.Sides, e.late.access(), load, store.access())
+	load := sideOf(m.by, m.site, race.Read)
+	if m.due == nil {
+		f.Origin, f.Sides = finding.ReadLate, append(f.Sides, m.read.access(), load, store.access())
+		f.Advice = fmt.Sprintf("%s behind the read by rank %d: rank %d's next call overwrites", noMeeting,
+			load.Rank, m.read.rank())
+		return f.Finding
+	}
+	f.Origin, f.Sides = finding.ReadEarly, append(f.Sides, m.due.access(), load, store.access())
 	f.Advice = fmt.Sprintf("%s read %s: wait for the store of the same call, or clear the word for it", load.Who(),
-		e.read.left())
+		m.read.left())
 	return f.Finding
 }
 
@@ -39,7 +46,7 @@ func (s *origin) left() string {
 
 // notStored says of an element that no kernel has stored which store has left it out.
 func (f taskFinding) notStored(beside *origin) Finding {
-	f.Cause = finding.NotStored
+	f.Origin, f.Advice = finding.NotStored, "compare the bounds of the stores with the number of elements"
 	if beside != nil {
 		f.Sides = append(f.Sides, beside.access())
 	}
@@ -53,7 +60,7 @@ func (o *origins) nearest(out Output) *origin {
 			if at < 0 || at >= out.Bytes {
 				continue
 			}
-			if s := o.originOf(uint64(out.At) + uint64(at)); s != nil && s.by != nil {
+			if s := o.of(uint64(out.At) + uint64(at)); s != nil {
 				return s
 			}
 		}
@@ -61,24 +68,21 @@ func (o *origins) nearest(out Output) *origin {
 	return nil
 }
 
-// earlyFor is a load that was too early in the call of a store: of what another rank stores rather than of what this
-// one does, as counts of calls; by the same warp, or else by the same rank, or by any.
-func (o *origins) earlyFor(store *doer) (best *earlyLoad) {
-	nearness := func(e *earlyLoad) (n int) {
-		if e.late.by.Rank != e.by.Rank {
-			n += 4
-		}
+// misreadFor is a load in the call of a store that explains what that has stored: by the same warp, or else by the same
+// rank, or by any.
+func (o *origins) misreadFor(store *doer) (best *misread) {
+	nearness := func(m *misread) int {
 		switch {
-		case e.by == store:
-			n += 2
-		case e.by.Rank == store.Rank:
-			n++
+		case m.by == store:
+			return 2
+		case m.by.Rank == store.Rank:
+			return 1
 		}
-		return n
+		return 0
 	}
-	for _, e := range o.early {
-		if e.stale && e.by.sameCall(store) && (best == nil || nearness(e) > nearness(best)) {
-			best = e
+	for _, m := range o.misreads {
+		if !m.again && m.by.sameCall(store) && (best == nil || nearness(m) > nearness(best)) {
+			best = m
 		}
 	}
 	return best

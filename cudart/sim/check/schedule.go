@@ -75,7 +75,7 @@ func newRun(c *Checker, s strategy) *run {
 		r.detector.Diagnose()
 	}
 	if c.cfg.traces {
-		r.origins = &origins{pages: map[uint64]*originPage{}}
+		r.origins = &origins{run: r, pages: map[uint64]*originPage{}}
 	}
 	r.explores, _ = s.(*exhaustive)
 	r.behavior = newBehavior()

@@ -33,13 +33,19 @@ const (
 // overlap.
 const PriorNotWaited = "prior grid not waited for"
 
-// NotStored is the cause of a wrong result that no kernel has stored: the memory holds what was there before the call.
-const NotStored = "no store has written the element"
+// Where wrong results come from.
+const (
+	NotStored = "no store has written the element" // the memory holds what was there before the call
+	ReadEarly = "a load came before the store of the same call"
+	ReadLate  = "a load came behind the store of a later call"
+)
 
 // Finding is a mistake, for people. It stands for all findings of its kind and cause at the same instructions.
 type Finding struct {
 	Kind  Kind
 	Cause string // a short phrase, which is the same for all findings of one cause
+	// Origin is where a wrong result comes from, by its first wrong element; "" if that is not known.
+	Origin string
 	// Sides are the accesses or places that took part, in the order in which they were performed; of a race two.
 	Sides []Access
 	Bytes uint64 // of the memory concerned, that the last side accessed; 0 if no memory is
@@ -79,9 +85,13 @@ type Actor struct {
 }
 
 // Key is the same for findings of one kind and cause at the same instructions, in whichever order they were performed.
+// A wrong result is the same whether it is known where it comes from or not.
 func (f *Finding) Key() string {
 	var sides []string
-	for _, s := range f.Sides {
+	for i, s := range f.Sides {
+		if f.Kind == WrongResult && i > 0 {
+			break
+		}
 		sides = append(sides, fmt.Sprintf("%s:%d %s %d", s.Module, s.Line, s.Text, s.Kind))
 	}
 	slices.Sort(sides)

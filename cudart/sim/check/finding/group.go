@@ -143,8 +143,11 @@ func Because(f *Finding, all []Finding) string {
 
 // reads reports whether a side of a race is the read of another finding.
 func (f *Finding) reads(other *Finding) bool {
+	at := other.Sides[0]
+	if other.Origin == ReadEarly || other.Origin == ReadLate {
+		at = other.Sides[2]
+	}
 	return slices.ContainsFunc(f.Sides, func(s Access) bool {
-		at := other.Sides[0]
 		return at.Kernel != "" && s.Module == at.Module && s.Line == at.Line
 	})
 }

@@ -1,6 +1,7 @@
 package finding
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,7 +55,7 @@ func (f Finding) Reasons() (lines []string) {
 			acquire.brief(slices.Concat([]Access{release}, before))))
 	}
 	if f.Kind == Race && f.Advice == "" || f.Kind != Race && f.Where != "" {
-		lines = append(lines, f.Cause)
+		lines = append(lines, cmp.Or(f.Origin, f.Cause))
 	}
 	if f.Advice != "" {
 		lines = append(lines, f.Advice)

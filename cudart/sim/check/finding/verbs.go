@@ -9,20 +9,27 @@ var verbs = map[Kind][]string{
 	Torn:        {"wrote", "reads"},
 	Leak:        {"allocates"},
 	EndlessLoop: {"loops"},
-	WrongResult: {"", "wrote later, in the same call", "read too early", "wrote it"},
+}
+
+// resultVerbs say what the sides of a wrong result did, by its origin.
+var resultVerbs = map[string][]string{
+	NotStored: {"", "wrote the elements beside it"},
+	ReadEarly: {"", "wrote later, in the same call", "read too early", "wrote the element"},
+	ReadLate:  {"", "wrote before, in a later call", "read too late", "wrote the element"},
 }
 
 var past = map[race.Kind]string{race.Read: "read", race.Write: "wrote", race.Update: "updated", race.Fence: "fenced"}
 
 // verb says what a side did; "" where the kind of the finding says it.
 func (f *Finding) verb(side int) string {
-	switch {
-	case f.Kind == WrongResult && f.Cause == NotStored && side == 1:
-		return "wrote the elements beside it"
-	case f.Kind == WrongResult && len(f.Sides) == 2 && side == 1:
-		return "wrote it"
-	}
-	if f.Kind != Race {
+	switch f.Kind {
+	case Race:
+	case WrongResult:
+		if known := resultVerbs[f.Origin]; side < len(known) {
+			return known[side]
+		}
+		return [...]string{"", "wrote the element"}[min(side, 1)]
+	default:
 		if known := verbs[f.Kind]; side < len(known) {
 			return known[side]
 		}
