@@ -143,11 +143,11 @@ func (r *run) diagnosed() []Finding {
 			out.Flag = &[2]Access{release, acquire}
 			out.Advice = stronger(release, acquire, d)
 		case race.BarrierBefore:
-			out.Advice = fmt.Sprintf("bar.sync is missing between %s (%s) and the flag's write at %s", lineOf(early),
-				nounOf(early), lineOf(release))
+			out.Advice = fmt.Sprintf("bar.sync is missing between the %s at %s and the flag's write at %s", nounOf(early),
+				lineOf(early), lineOf(release))
 		case race.BarrierBehind:
-			out.Advice = fmt.Sprintf("bar.sync is missing between the flag's read at %s and %s (%s)", lineOf(acquire),
-				lineOf(out.Sides[1]), nounOf(out.Sides[1]))
+			out.Advice = fmt.Sprintf("bar.sync is missing between the flag's read at %s and the %s at %s", lineOf(acquire),
+				nounOf(out.Sides[1]), lineOf(out.Sides[1]))
 		default:
 			out.Advice = r.missingMeeting(&out)
 		}
@@ -215,12 +215,15 @@ func (r *run) missingMeeting(f *Finding) string {
 		first.Rank, nounOf(second), second.Rank)
 }
 
-// lineOf is where an access is in the PTX; the command of a stream has no line.
+// lineOf is where an access is in the source and in the PTX; the command of a stream has no line.
 func lineOf(a Access) string {
 	if a.Module == "" {
 		return "the " + a.Text
 	}
-	return fmt.Sprintf("PTX line %d", a.Line)
+	if a.Source == "" {
+		return fmt.Sprintf("PTX line %d", a.Line)
+	}
+	return fmt.Sprintf("%s (PTX %d)", a.Source, a.Line)
 }
 
 // nounOf is what an access does, as a noun.

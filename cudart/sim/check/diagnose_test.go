@@ -42,12 +42,12 @@ func TestDiagnosis(t *testing.T) {
 		"the sender signals soon": {
 			map[string]string{"SENDER_BARRIER": warpBarrier},
 			false,
-			"bar.sync is missing between PTX line 20 (write) and the flag's write at PTX line 24",
+			"bar.sync is missing between the write at story.cu:10 (PTX 20) and the flag's write at story.cu:12 (PTX 24)",
 		},
 		"the receiver reads soon": {
 			map[string]string{"RECEIVER_BARRIER": warpBarrier},
 			false,
-			"bar.sync is missing between the flag's read at PTX line 30 and PTX line 37 (read)",
+			"bar.sync is missing between the flag's read at story.cu:20 (PTX 30) and the read at story.cu:22 (PTX 37)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestDiagnosisOfALateWrite(t *testing.T) {
 				continue
 			}
 			late++
-			const want = "bar.sync is missing between PTX line 20 (write) and the flag's write at PTX line 24"
+			const want = "bar.sync is missing between the write at story.cu:10 (PTX 20) and the flag's write at story.cu:12 (PTX 24)"
 			if f.Advice != want {
 				t.Errorf("seed %d: %q, want %q", seed, f.Advice, want)
 			}
