@@ -87,7 +87,8 @@ func TestDiagnosisOfALateWrite(t *testing.T) {
 				continue
 			}
 			late++
-			const want = "bar.sync is missing between the write at story.cu:10 (PTX 20) and the flag's write at story.cu:12 (PTX 24)"
+			const want = "bar.sync is missing between the write at story.cu:10 (PTX 20) and the flag's write at " +
+				"story.cu:12 (PTX 24)"
 			if f.Advice != want {
 				t.Errorf("seed %d: %q, want %q", seed, f.Advice, want)
 			}
