@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# Runs every fuzz target once, one at a time and at nice 19, each with one worker process:
+# Runs every fuzz target, at nice 19:
 #
-#     scripts/fuzz.sh [FOLDER]
+#     scripts/fuzz.sh [FOLDER]          runs all targets, from the test binaries in FOLDER where Go is not installed
+#     scripts/fuzz.sh build FOLDER      only builds the test binaries of all packages with targets
 #
-# A target ends after INPUTS inputs (default 10 million) or CPU_SECONDS of CPU time (default 1200), whichever is first.
-# FOLDER/figures has a line for each: package, target, inputs, CPU seconds, how it ended. A target that FOLDER/figures
-# names is left out, so that the script can go on after an interruption. An input that fails is written to the
-# testdata of its package. ONLY selects targets by a regular expression on "package target".
+# A target gets INPUTS inputs (default 10 million), in parts of PART inputs (default 100,000), each with one worker
+# process. JOBS parts run at the same time (default 1). The first part of every target comes before the second part of
+# any: a part starts with what earlier ones have found, and all targets end together although some are slow. A target
+# starts no part after it has failed, or has taken CPU_SECONDS of CPU time (default 1200). After WALL_SECONDS (default:
+# never) all parts are stopped.
+#
+# FOLDER/parts has a line for each part: package, target, part, inputs, CPU seconds, how it ended. Complete parts are
+# left out the next time, so that the script can go on after an interruption, or on another machine. FOLDER/figures has
+# the sum for each target. An input that fails is written to the testdata of its package, and to FOLDER/failed; without
+# its line in FOLDER/parts the target starts again. ONLY selects targets by a regular expression on "package target".
 #
 # go test -fuzz would count the coverage of every package in the binary, the standard library's included. The engine
 # clears, copies and compares all counters for each input, which is most of the time of a cheap target: 101 us for
@@ -14,55 +21,91 @@
 # test is instrumented, and the packages of gpurun that it imports directly.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+build_only=false
+if [ "${1:-}" = build ]; then build_only=true && shift; fi
 out=$(realpath -m "${1:-fuzz}")
-inputs=${INPUTS:-10000000} budget=${CPU_SECONDS:-1200}
-export CGO_ENABLED=0
-mkdir -p "$out/corpus"
-touch "$out/figures"
+inputs=${INPUTS:-10000000} part_inputs=${PART:-100000} jobs=${JOBS:-1}
+cpu_budget=${CPU_SECONDS:-1200} wall_budget=${WALL_SECONDS:-1000000}
+export CGO_ENABLED=0 GOMAXPROCS=1 # with 2, the garbage collector takes a fifth more CPU time
+mkdir -p "$out/bin" "$out/corpus"
+touch "$out/parts"
 
-# CPU seconds of a process, its worker and the children that it has waited for.
-cpu_seconds() {
-  local hertz total=0 pid fields
-  hertz=$(getconf CLK_TCK)
-  for pid in "$1" $(cat /proc/"$1"/task/*/children 2>/dev/null); do
-    fields=$(sed 's/.*) //' /proc/"$pid"/stat 2>/dev/null) || continue
-    set -- $fields
-    total=$((total + ${12} + ${13} + ${14} + ${15}))
-  done
-  echo $((total / hertz))
+# Lines "package target".
+targets() {
+  grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9]+' . | sed -E 's|^\./([^:]*)/[^/:]*:[0-9]+:func |\1 |' |
+    sort | grep -E "${ONLY:-.}"
 }
 
-# Flags of go test that instrument a package for fuzzing, and the packages of this module that it imports.
-instrumented() {
-  go list -f '{{.ImportPath}}{{range .Imports}}
-{{.}}{{end}}' "./$1" | grep -E "^$(go list -m)(/|\$)" | sed 's/.*/-gcflags=&=-d=libfuzzer/'
+# The path of the test binary of a package.
+binary() {
+  echo "$out/bin/$(tr / _ <<<"$1").test"
 }
 
-# Runs one target of a test binary in the folder of its package.
+# Builds the test binary of a package. The package is instrumented, and so is what it imports of this module.
+build() {
+  local -a flags
+  mapfile -t flags < <(go list -f '{{.ImportPath}}{{range .Imports}}
+{{.}}{{end}}' "./$1" | grep -E "^$(go list -m)(/|\$)" | sed 's/.*/-gcflags=&=-d=libfuzzer/')
+  nice -n 19 go test -c "${flags[@]}" -trimpath -ldflags='-s -w' -vet=off -o "$(binary "$1")" "./$1"
+}
+
+# Whether a part of a target need not run: package, target, part.
+is_done() {
+  awk -v package="$1" -v target="$2" -v part="$3" -v budget="$cpu_budget" '
+    $1 == package && $2 == target { spent += $5; done = done || $6 == "FAILED" || $3 == part && $6 == "complete" }
+    END { exit !(done || spent >= budget) }' "$out/parts"
+}
+
+# Runs a part of a target in the folder of its package, for a time at most: package, target, part, inputs, seconds.
 fuzz() {
-  local package=$1 target=$2 log=$out/$(tr / _ <<<"$1").$2.log spent=0 ended=complete pid
-  (cd "$package" && exec nice -n 19 "$out/test.binary" -test.run='^$' -test.fuzz="^$target\$" -test.parallel=1 \
-    -test.fuzztime="${inputs}x" -test.fuzzminimizetime=100x -test.fuzzcachedir="$out/corpus/$package") >"$log" 2>&1 &
-  pid=$!
-  while kill -0 "$pid" 2>/dev/null; do
-    sleep 0.5
-    if now=$(cpu_seconds "$pid") && [ "$now" -ge "$spent" ]; then spent=$now; fi
-    if [ "$spent" -ge "$budget" ] && [ "$ended" = complete ]; then
-      ended="stopped by CPU time"
-      kill -INT "$pid" 2>/dev/null || true
-    fi
-  done
-  wait "$pid" || { [ "$ended" != complete ] && ! grep -q -- '--- FAIL' "$log"; } || ended=FAILED
-  echo "$package $target $(grep -o 'execs: [0-9]*' "$log" | tail -1 | cut -d' ' -f2) inputs, $spent CPU s, $ended" |
-    tee -a "$out/figures"
+  local log cpu executed status=0 ended failing
+  log=$out/$(tr / _ <<<"$1").$2.$3.log
+  TIMEFORMAT='%U %S'
+  cpu=$({ time {
+    (cd "$1" && exec nice -n 19 timeout -s INT "$5" "$(binary "$1")" -test.run='^$' -test.fuzz="^$2\$" \
+      -test.fuzztime="$4x" -test.parallel=1 -test.fuzzminimizetime=100x -test.fuzzcachedir="$out/corpus/$1") >"$log" 2>&1
+  }; } 2>&1) || status=$?
+  executed=$(sed -n 's/.*execs: \([0-9]*\).*/\1/p' "$log" | tail -1)
+  case $status in
+    0) ended=complete ;;
+    124) ended=stopped ;; # by timeout
+    *) ended=FAILED ;;
+  esac
+  failing=$(sed -n 's/^ *Failing input written to //p' "$log")
+  if [ -n "$failing" ]; then
+    ended=FAILED
+    mkdir -p "$out/failed/$1"
+    (cd "$1" && cp --parents "$failing" "$out/failed/$1")
+  fi
+  echo "$1 $2 $3 ${executed:-0} $(awk '{ print $1 + $2 }' <<<"$cpu") $ended" | tee -a "$out/parts"
+  if [ $ended = FAILED ]; then cat "$log"; else rm "$log"; fi
 }
 
-grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9]+' . | sed -E 's|^\./([^:]*)/[^/:]*:[0-9]+:func |\1 |' | sort |
+if command -v go >/dev/null; then
+  targets | cut -d' ' -f1 | uniq | while read -r package; do build "$package"; done
+fi
+if $build_only; then exit; fi
+
+parts=$(((inputs + part_inputs - 1) / part_inputs))
+for ((part = 1; part <= parts; part++)); do
   while read -r package target; do
-    grep -qE "${ONLY:-.}" <<<"$package $target" || continue
-    ! grep -q "^$package $target " "$out/figures" || continue
-    mapfile -t flags < <(instrumented "$package")
-    nice -n 19 go test -c "${flags[@]}" -vet=off -o "$out/test.binary" "./$package"
-    fuzz "$package" "$target" </dev/null
-  done
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
+    left=$((wall_budget - SECONDS))
+    if [ $left -le 0 ]; then break 2; fi
+    is_done "$package" "$target" "$part" ||
+      fuzz "$package" "$target" "$part" "$((part < parts ? part_inputs : inputs - part_inputs * (parts - 1)))" \
+        "$((left < cpu_budget ? left : cpu_budget))" </dev/null &
+  done < <(targets)
+done
+wait
+
+awk -v parts=$parts '
+  { target = $1 " " $2; inputs[target] += $4; cpu[target] += $5; ended[target, $6]++ }
+  END {
+    for (target in inputs) {
+      how = ended[target, "complete"] < parts ? ended[target, "complete"] + 0 " of " parts " parts" : "complete"
+      if (ended[target, "FAILED"]) how = "FAILED"
+      print target " " inputs[target] " inputs, " cpu[target] " CPU s, " how
+    }
+  }' "$out/parts" | sort | tee "$out/figures"
 ! grep FAILED "$out/figures"
