@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"gpurun/rendezvous/porttest"
 )
 
 // hasEtcd reports whether there is an etcd.
@@ -29,7 +29,7 @@ func startEtcd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: etcd")
 	}
-	clients, peers := freeLoopback(ts), freeLoopback(ts)
+	clients, peers := porttest.Endpoint(), porttest.Endpoint()
 	cmd := etcdCommand(ts.MkAbs("etcd"), clients, peers)
 	ts.Check(cmd.Start())
 	ts.Defer(func() {
@@ -48,16 +48,6 @@ func etcdCommand(folder, clients, peers string) *exec.Cmd {
 		"--initial-cluster", "default=http://"+peers)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return cmd
-}
-
-// freeLoopback is an address at which nobody listens. It is one of sixteen million, so
-// that nobody else is likely to take its port.
-func freeLoopback(ts *testscript.TestScript) string {
-	ip := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
-	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
-	ts.Check(err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // answers waits until a server says that it is well.

@@ -11,12 +11,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
+
+	"gpurun/rendezvous/porttest"
 )
 
 func TestStaticNodesHaveTheRanksTheyName(t *testing.T) {
 	config := job(t, 2, 2)
 	config.Backend, config.LocalAddr = Static, "127.0.0.1"
-	_, port, _ := net.SplitHostPort(freeEndpoint())
+	_, port, _ := net.SplitHostPort(porttest.Endpoint())
 	members := make([]*Member, 2)
 	for n, rank := range []int{1, 0} {
 		config.NodeRank, config.MasterPort = rank, number(t, port)

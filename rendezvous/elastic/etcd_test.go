@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"gpurun/rendezvous/porttest"
 	"gpurun/rendezvous/transport/certtest"
 )
 
 // startEtcd starts an etcd with an empty store.
 func startEtcd(t *testing.T) (endpoint string, kill func()) {
 	t.Helper()
-	endpoint = freeEndpoint()
+	endpoint = porttest.Endpoint()
 	return endpoint, startEtcdAt(t, "http://"+endpoint, nil)
 }
 
@@ -33,7 +34,7 @@ func startEtcdAt(t *testing.T, url string, security *tls.Config, flags ...string
 		}
 		t.Skip("there is no etcd; install etcd-server to test with one")
 	}
-	peers := freeEndpoint()
+	peers := porttest.Endpoint()
 	cmd := exec.Command(path, append(flags, "--data-dir", t.TempDir(), "--log-level", "error",
 		"--listen-client-urls", url, "--advertise-client-urls", url,
 		"--listen-peer-urls", "http://"+peers, "--initial-advertise-peer-urls", "http://"+peers,

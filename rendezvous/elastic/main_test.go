@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"strconv"
@@ -13,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"gpurun/rendezvous/porttest"
 )
 
 func TestMain(m *testing.M) {
@@ -58,20 +59,12 @@ func number(tb testing.TB, text string) int {
 	return n
 }
 
-// freeEndpoint is a loopback address at which no process listens: it is one of sixteen million, with a port below those
-// that connections get. It is not opened to find that out: a process that another test starts at that moment would have
-// it open until its exec, and this one could not open it again.
-func freeEndpoint() string {
-	ip := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
-	return net.JoinHostPort(ip.String(), strconv.Itoa(10_000+rand.IntN(19_000)))
-}
-
 // job is what the agents of a test have in common.
 func job(tb testing.TB, minNodes, maxNodes int) Config {
 	timeouts := DefaultTimeouts()
 	timeouts.LastCall = 50 * time.Millisecond
 	return Config{
-		Backend: C10d, Endpoint: freeEndpoint(), RunID: "test", Token: "secret",
+		Backend: C10d, Endpoint: porttest.Endpoint(), RunID: "test", Token: "secret",
 		MinNodes: minNodes, MaxNodes: maxNodes, Workers: 2, Role: "default", Timeouts: timeouts,
 	}
 }

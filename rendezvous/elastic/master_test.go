@@ -9,11 +9,13 @@ import (
 	"google.golang.org/grpc/peer"
 
 	pb "gpurun/rendezvous/elastic/v1"
+
+	"gpurun/rendezvous/porttest"
 )
 
 func TestMasterThatCannotBeReached(t *testing.T) {
 	t.Parallel()
-	err := probe(testContext(t), freeEndpoint(), 300*time.Millisecond)
+	err := probe(testContext(t), porttest.Endpoint(), 300*time.Millisecond)
 	if err == nil || !strings.Contains(err.Error(), "refused") || !strings.Contains(err.Error(), "--local-addr") {
 		t.Errorf("got %v", err)
 	}

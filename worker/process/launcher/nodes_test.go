@@ -3,8 +3,6 @@ package launcher
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,6 +11,7 @@ import (
 	"time"
 
 	"gpurun/rendezvous/elastic"
+	"gpurun/rendezvous/porttest"
 	"gpurun/worker/process/signals"
 )
 
@@ -29,7 +28,7 @@ func onTwoNodesUntil(t *testing.T, ctxs [2]context.Context, restarts int, text s
 	prepare ...func(*Job),
 ) (results [2]*Result, errs [2]error, shown [2]*screen) {
 	t.Helper()
-	endpoint := freeEndpoint(t)
+	endpoint := porttest.Endpoint()
 	var jobs [2]Job
 	for i := range jobs {
 		jobs[i], shown[i] = script(t, 1+i, text)
@@ -51,19 +50,6 @@ func onTwoNodesUntil(t *testing.T, ctxs [2]context.Context, restarts int, text s
 		<-done
 	}
 	return results, errs, shown
-}
-
-// freeEndpoint is a loopback address at which no process listens. It is one of sixteen million, so that another
-// process is unlikely to take its port: a node without the other would wait for minutes.
-func freeEndpoint(t *testing.T) string {
-	t.Helper()
-	ip := net.IPv4(127, byte(1+rand.IntN(254)), byte(rand.IntN(256)), byte(1+rand.IntN(254)))
-	l, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 func TestAFailureEndsAllNodes(t *testing.T) {

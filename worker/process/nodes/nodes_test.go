@@ -34,7 +34,7 @@ const secret = "0123456789abcdef"
 // job is what the nodes of a test have in common.
 type job struct{ config Config }
 
-// newJob makes one of so many nodes, on a port that was free a moment ago.
+// newJob makes one of so many nodes, on a port that no socket has.
 func newJob(t *testing.T, count int) job {
 	t.Helper()
 	port, err := porttest.Free()
