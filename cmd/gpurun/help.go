@@ -74,8 +74,13 @@ func addDefaults(cmd *cobra.Command, o plan.Options) error {
 	if err != nil {
 		return err
 	}
-	cmd.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) { addDefault(f, inherited, simulated) })
-	if !cmd.HasParent() || !takesLauncherFlag(cmd, "device") {
+	common := func(f *pflag.Flag) { addDefault(f, inherited, simulated) }
+	cmd.Root().PersistentFlags().VisitAll(common)
+	if !cmd.HasParent() {
+		cmd.LocalNonPersistentFlags().VisitAll(common)
+		return nil
+	}
+	if !takesLauncherFlag(cmd, "device") {
 		return nil // the command has its defaults itself
 	}
 	own, simulated, err := defaultsOf(o)

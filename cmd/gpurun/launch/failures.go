@@ -14,8 +14,8 @@ import (
 
 // explainFailures prints torchrun's table of the workers that failed, in the
 // order of time: programs and people look for its words. Error files that go with the
-// job are not named: the table has what they say.
-func explainFailures(w io.Writer, argv []string, failed []launcher.Failure, temporary bool) {
+// job are not named: the table has what they say. In a log for programs the table is an entry.
+func explainFailures(w io.Writer, argv []string, failed []launcher.Failure, temporary, entry bool) {
 	if len(failed) == 0 {
 		return
 	}
@@ -36,7 +36,11 @@ func explainFailures(w io.Writer, argv []string, failed []launcher.Failure, temp
 	width = min(width, most)
 	border, rule := strings.Repeat("=", width), strings.Repeat("-", width)
 	others := cmp.Or(strings.Join(blocks[1:], "\n"), "  <NO_OTHER_FAILURES>")
-	fmt.Fprintf(w, "%s\n%s\n%s\nFailures:\n%s\n%s\nRoot Cause (first observed failure):\n%s\n%s\n",
+	prefix := ""
+	if entry {
+		prefix = "gpurun: " // see program.Messages
+	}
+	fmt.Fprintf(w, prefix+"%s\n%s\n%s\nFailures:\n%s\n%s\nRoot Cause (first observed failure):\n%s\n%s\n",
 		border, title, rule, others, rule, blocks[0], border)
 }
 

@@ -239,7 +239,7 @@ func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	if apart := new(launcher.MeetingError); r == nil || elsewhere.Err != nil || r.First == nil && errors.As(err, &apart) {
 		return lostNode(r, err) // of the round before there is nothing to say
 	}
-	explainFailures(stderr, p.argv, r.Failed, p.temporary())
+	explainFailures(stderr, p.argv, r.Failed, p.temporary(), p.config.LogFormat == "json")
 	outcome.ExplainWorkers(stderr, r.Outcome)
 	if errors.As(err, new(*launcher.UnfitError)) {
 		return err
