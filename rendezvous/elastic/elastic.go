@@ -98,7 +98,7 @@ type Config struct {
 	// LocalAddr is the host by which other nodes reach this one. Empty: the
 	// address from which it reaches the server.
 	LocalAddr  string
-	MasterPort int // of the workers' master when this is group rank 0; 0: a free one
+	MasterPort int // of the workers' master, with Static; a free one if 0, or if it is taken
 
 	Timeouts Timeouts    // zero: DefaultTimeouts
 	Logger   *zap.Logger // nil: silent

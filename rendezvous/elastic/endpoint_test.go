@@ -33,6 +33,21 @@ func TestStaticNodesHaveTheRanksTheyName(t *testing.T) {
 	}
 }
 
+// A port that is taken is no reason to fail.
+func TestTheMastersPortIsTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	config := job(t, 1, 1)
+	config.Backend, config.LocalAddr = Static, "127.0.0.1"
+	config.MasterPort = taken.Addr().(*net.TCPAddr).Port
+	if got := nextAll(t, []*Member{enter(t, config, 0)})[0].Place.Master; got == taken.Addr().String() {
+		t.Errorf("the master is at %s, which is taken", got)
+	}
+}
+
 func TestConfigurationsThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -14,9 +15,12 @@ import (
 const probeEvery = 200 * time.Millisecond
 
 // listenMaster opens the port that the workers' master would have on this
-// node, on all of its addresses if host is empty.
+// node, on all of its addresses if host is empty. If the port is taken, it is another one.
 func listenMaster(host string, port int) (net.Listener, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, strconv.Itoa(port)))
+	if errors.Is(err, syscall.EADDRINUSE) {
+		l, err = net.Listen("tcp", net.JoinHostPort(host, "0"))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the workers' master port: %w", err)
 	}

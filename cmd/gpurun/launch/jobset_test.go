@@ -116,8 +116,9 @@ func TestJobSetExampleIsSettled(t *testing.T) {
 			p := planned(t, pod)
 			want := &elastic.Config{
 				Backend: elastic.Static, Endpoint: "gpurun-train-node-0-0.gpurun-train:29500", Token: jobSetToken,
-				RunID:    "gpurun-train",
-				MinNodes: 2, MaxNodes: 2, MaxRestarts: 1, NodeRank: index, Workers: 8, Role: "default",
+				MasterPort: 29501,
+				RunID:      "gpurun-train",
+				MinNodes:   2, MaxNodes: 2, MaxRestarts: 1, NodeRank: index, Workers: 8, Role: "default",
 				Timeouts: elastic.DefaultTimeouts(),
 			}
 			if diff := cmp.Diff(want, p.meeting, cmpopts.IgnoreUnexported(elastic.Config{})); diff != "" {

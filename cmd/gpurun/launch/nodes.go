@@ -33,6 +33,9 @@ func (p *command) meetingOf(s told) (*elastic.Config, error) {
 	if m.Backend, host, port = meetingPoint(o); host == "" {
 		return nil, exit.Usagef("--rdzv-backend %s: set --rdzv-endpoint host:port, where the nodes meet", o.RdzvBackend)
 	}
+	if m.Backend == elastic.Static {
+		m.MasterPort = (port + 1) % (1 << 16) // as the ranks of a collective, where a firewall can expect it
+	}
 	if m.Backend != elastic.Etcd {
 		if err := t.Check(host, s.step != nil); err != nil {
 			return nil, err
