@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/tcpstore"
@@ -167,6 +168,9 @@ func (j *Job) runWorkers(ctx context.Context, folders *folders, number int,
 	return local.workers(ctx, folders, number, torch, dumps)
 }
 
+// quietWait is how long a node waits for the others before it says so.
+const quietWait = 2 * time.Second
+
 // conclude exchanges with the other nodes how the workers ended, and reports whether all
 // nodes begin again.
 func (j *Job) conclude(ctx context.Context, round *elastic.Round, outcome *agent.Outcome) (again bool, err error) {
@@ -189,7 +193,11 @@ func (j *Job) conclude(ctx context.Context, round *elastic.Round, outcome *agent
 		}
 		return false, nil // the cause is in the outcome
 	}
+	waits := time.AfterFunc(quietWait, func() {
+		j.Agent.Logger.Info("the workers of this node have succeeded; waiting for the workers of the other nodes")
+	})
 	err = round.Finish(ctx)
+	waits.Stop()
 	if errors.As(err, &restart) {
 		j.Agent.Logger.Warn(restart.Error())
 		return true, nil

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"gpurun/rendezvous/elastic"
 	"gpurun/rendezvous/porttest"
 	"gpurun/worker/process/signals"
@@ -50,6 +53,19 @@ func onTwoNodesUntil(t *testing.T, ctxs [2]context.Context, restarts int, text s
 		<-done
 	}
 	return results, errs, shown
+}
+
+// A node whose workers have succeeded says that it waits for those of the other nodes.
+func TestANodeSaysThatItWaits(t *testing.T) {
+	t.Parallel()
+	core, logged := observer.New(zap.InfoLevel)
+	_, errs, _ := onTwoNodes(t, 0, `test $RANK = 0 || sleep 3`, func(j *Job) { j.Agent.Logger = zap.New(core) })
+	if err := errors.Join(errs[:]...); err != nil {
+		t.Fatal(err)
+	}
+	if n := logged.FilterMessageSnippet("waiting for the workers of the other nodes").Len(); n != 1 {
+		t.Errorf("%d nodes say that they wait: %v", n, logged.All())
+	}
 }
 
 func TestAFailureEndsAllNodes(t *testing.T) {
