@@ -4,7 +4,7 @@
 #     scripts/fault-matrix.sh
 #
 # It needs root, for namespaces, control groups and mounts, and an etcd. What the machine forbids, the page lists as not
-# run. GPURUN_FAULTS_CLOCK=1h sets the machine's clock an hour forward and back, on a machine that nobody else uses.
+# run: scripts/fault-clock.sh runs the cells of the clock.
 # `go test ./cmd/gpurun` runs one cell in 40, and one in 10 with GPURUN_EXHAUSTIVE=1.
 set -euo pipefail
 cd "$(dirname "$0")/.."

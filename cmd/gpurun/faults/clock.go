@@ -37,7 +37,7 @@ func clockFaults() []Fault {
 		},
 		Missing: func(*Room) string {
 			if os.Getenv(ClockVariable) == "" {
-				return "the clock is the whole machine's; " + ClockVariable + "=1h allows the test to set it"
+				return "the clock is the whole machine's; scripts/fault-clock.sh sets that of an emulated machine"
 			}
 			if err := jump(0); err != nil {
 				return err.Error()

@@ -1,5 +1,5 @@
-// Command arm64init is the first process of the machine that scripts/packages/arm64.sh emulates. It runs the lines of
-// /commands one after the other, says how each ended, and switches the machine off.
+// Command arm64init is the first process of the machines that scripts/packages/arm64.sh and scripts/fault-clock.sh
+// emulate. It runs the lines of /commands one after the other, says how each ended, and switches the machine off.
 package main
 
 import (
