@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs every fuzz target, at nice 19:
 #
-#     scripts/fuzz.sh [FOLDER]          runs all targets, from the test binaries in FOLDER where Go is not installed
+#     scripts/fuzz.sh [FOLDER]          runs all targets, from the test binaries in FOLDER where Go is not installed;
+#                                       FOLDER is build/fuzz by default
 #     scripts/fuzz.sh build FOLDER      only builds the test binaries of all packages with targets
 #
 # A target gets INPUTS inputs (default 10 million), in parts of PART inputs (default 100,000), each with one worker
@@ -23,7 +24,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build_only=false
 if [ "${1:-}" = build ]; then build_only=true && shift; fi
-out=$(realpath -m "${1:-fuzz}")
+out=$(realpath -m "${1:-build/fuzz}")
 inputs=${INPUTS:-10000000} part_inputs=${PART:-100000} jobs=${JOBS:-1}
 cpu_budget=${CPU_SECONDS:-1200} wall_budget=${WALL_SECONDS:-1000000}
 export CGO_ENABLED=0 GOMAXPROCS=1 # with 2, the garbage collector takes a fifth more CPU time
@@ -62,7 +63,7 @@ fuzz() {
   log=$out/$(tr / _ <<<"$1").$2.$3.log
   TIMEFORMAT='%U %S'
   cpu=$({ time {
-    (cd "$1" && exec nice -n 19 timeout -s INT "$5" "$(binary "$1")" -test.run='^$' -test.fuzz="^$2\$" \
+    (cd "$1" && exec nice -n 19 timeout --foreground -s INT "$5" "$(binary "$1")" -test.run='^$' -test.fuzz="^$2\$" \
       -test.fuzztime="$4x" -test.parallel=1 -test.fuzzminimizetime=100x -test.fuzzcachedir="$out/corpus/$1") >"$log" 2>&1
   }; } 2>&1) || status=$?
   executed=$(sed -n 's/.*execs: \([0-9]*\).*/\1/p' "$log" | tail -1)
@@ -86,6 +87,8 @@ if command -v go >/dev/null; then
 fi
 if $build_only; then exit; fi
 
+set -m # each part has a process group, which ends with the script
+trap 'exec 2>/dev/null; jobs -p | sed "s/^/-/" | xargs -r kill -KILL --' EXIT
 parts=$(((inputs + part_inputs - 1) / part_inputs))
 for ((part = 1; part <= parts; part++)); do
   while read -r package target; do
