@@ -59,7 +59,7 @@ func onTwoNodesUntil(t *testing.T, ctxs [2]context.Context, restarts int, text s
 func TestANodeSaysThatItWaits(t *testing.T) {
 	t.Parallel()
 	core, logged := observer.New(zap.InfoLevel)
-	_, errs, _ := onTwoNodes(t, 0, `test $RANK = 0 || sleep 3`, func(j *Job) { j.Agent.Logger = zap.New(core) })
+	_, errs, _ := onTwoNodes(t, 0, `test $RANK = 0 || sleep 4`, func(j *Job) { j.Agent.Logger = zap.New(core) })
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
