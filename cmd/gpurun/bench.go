@@ -73,12 +73,15 @@ func benchNames() []string {
 
 // planBench finds the collective, and plans it.
 func planBench(a *program.Invocation, cmd *cobra.Command, words []string) (*bench.Run, error) {
-	if len(words) != 1 {
+	if len(words) == 0 {
 		return nil, usageError(exit.Usagef("bench takes one collective or product: %s", suggest.OrList(benchNames())), cmd)
 	}
-	found, err := collectivesNamed(words)
+	found, err := collectivesNamed(words[:1])
 	if err != nil {
 		return nil, usageError(unknownCase(words[0]), cmd)
+	}
+	if len(words) > 1 {
+		return nil, usageError(exit.Usagef("unexpected argument %q: bench takes one collective or product", words[1]), cmd)
 	}
 	what := found[0]
 	if err := bench.Refuse(cmd.Flags(), what); err != nil {

@@ -33,8 +33,12 @@ func refuseInFront(root *cobra.Command, words []string) error {
 			continue
 		}
 		value := "N"
-		if _, err := strconv.Atoi(words[i+1]); err == nil {
-			value = words[i+1]
+		_, behind, joined := strings.Cut(word, "=")
+		if !joined {
+			behind = words[i+1]
+		}
+		if _, err := strconv.Atoi(behind); err == nil {
+			value = behind
 		}
 		text := strings.NewReplacer("COMMAND", words[at], "VALUE", value).Replace(meaning)
 		return usageError(exit.Usagef("%s in front of %q %s", word, words[at], text), root)

@@ -11,6 +11,7 @@ import (
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/smoke"
+	"gpurun/kernels"
 	"gpurun/kernels/kernelfile"
 	"gpurun/worker/result"
 )
@@ -46,6 +47,9 @@ func newSmokeCommand(a *program.Invocation) *cobra.Command {
 		Example: smokeExample,
 		Args: func(_ *cobra.Command, words []string) error {
 			for _, word := range words {
+				if _, ok := kernels.Find(word); ok {
+					return exit.Usagef("smoke runs all collectives, and takes kernel files: write gpurun %s to verify this one", word)
+				}
 				if !kernelfile.IsPath(word) {
 					return exit.Usagef("smoke takes kernel files, such as oneshot.toml, and %q is none", word)
 				}

@@ -103,12 +103,32 @@ func flagErrorIn(word string) func(*cobra.Command, error) error {
 	}
 }
 
+// joinedFlag is the error for a long flag of mpirun, or nil: pflag reads -timeout as -t with the value imeout.
+func joinedFlag(cmd *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) || invalid.GetFlag().Shorthand == "" {
+		return nil
+	}
+	word := "-" + invalid.GetFlag().Shorthand + invalid.GetValue()
+	text := habit(cmd, word)
+	if text == "" {
+		return nil
+	}
+	return usageError(exit.Usagef("unknown flag %s%s", word, text), cmd)
+}
+
 // flagError turns what pflag says about a command line into a usage error that suggests a
 // flag.
 func flagError(cmd *cobra.Command, err error) error {
+	if joined := joinedFlag(cmd, err); joined != nil {
+		return joined
+	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool" {
 		err = exit.Usagef("--%s: %q is neither true nor false", invalid.GetFlag().Name, invalid.GetValue())
+	}
+	if invalid != nil && strings.HasPrefix(invalid.GetFlag().Value.Type(), "int") {
+		err = exit.Usagef("--%s: %q is not a whole number in range", invalid.GetFlag().Name, invalid.GetValue())
 	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

@@ -262,11 +262,20 @@ func (o *Options) readCalls() error {
 	for _, word := range words(o.op) {
 		op, ok := collective.ParseOp(word)
 		if !ok {
-			return exit.Usagef("--op: %q is no reduction operation", word)
+			return &exit.UsageError{Err: fmt.Errorf("--op: %w", suggest.Unknown("operation", word, opNames()))}
 		}
 		o.Ops = append(o.Ops, op)
 	}
 	return nil
+}
+
+// opNames are the words that --op takes.
+func opNames() []string {
+	names := []string{settings.All}
+	for _, op := range collective.Ops() {
+		names = append(names, string(op))
+	}
+	return names
 }
 
 func strategyNames() []string { return namesOf(engine.Strategies) }

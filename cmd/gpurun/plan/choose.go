@@ -106,6 +106,9 @@ func (b abilities) chooseOps(words, dtypes []string) ([]string, error) {
 	})
 }
 
+// formats are what -o means to kubectl.
+var formats = []string{"csv", "json", "markdown", "table", "wide", "yaml"}
+
 // choose canonicalizes words, drops repetitions, and replaces "all".
 func choose(kind string, words, all, valid []string, parse func(string) (string, bool)) ([]string, error) {
 	var chosen []string
@@ -115,6 +118,9 @@ func choose(kind string, words, all, valid []string, parse func(string) (string,
 			name, ok := parse(word)
 			if text := suggest.File(word); !ok && text != "" {
 				return nil, fmt.Errorf("unknown %s %q; %s", kind, word, text)
+			}
+			if !ok && kind == "operation" && slices.Contains(formats, word) {
+				return nil, fmt.Errorf("unknown %s %q; --output sets the format of the results", kind, word)
 			}
 			if !ok {
 				return nil, suggest.UnknownName(kind, word, valid, typeAliases(word))

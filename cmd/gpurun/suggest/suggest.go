@@ -43,7 +43,11 @@ func mostEdits(word string) int { return max((len(word)+2)/3, 1) }
 // begins with word, or "" when none is alike.
 func Nearest(word string, valid []string) string {
 	word = strings.ToLower(word)
-	best, least := "", mostEdits(word)+1
+	most := mostEdits(word)
+	if len(word) < 5 {
+		most = 1 // flags of four letters are alike by chance: --tool and --root
+	}
+	best, least := "", most+1
 	for _, candidate := range valid {
 		if d := editDistance(word, candidate); d < least {
 			best, least = candidate, d
