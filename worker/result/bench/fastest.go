@@ -35,7 +35,7 @@ func Fastest(panels []plot.Panel, most int) []plot.Panel {
 	}
 	note := " (fastest: " + names[0] + ")"
 	if len(kept) < len(names) {
-		note = fmt.Sprintf(" (%d of %d, fastest: %s)", len(kept), len(names), names[0])
+		note = fmt.Sprintf(" (%d of %d shown, fastest: %s)", len(kept), len(names), names[0])
 	}
 	var all []plot.Panel
 	for _, p := range panels {

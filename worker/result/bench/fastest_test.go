@@ -21,7 +21,7 @@ func TestFastest(t *testing.T) {
 		{Name: "even", Points: []plot.Point{{X: 1, Y: 1}}},
 	}}
 	got := Fastest([]plot.Panel{times, rates}, 2)
-	for i, want := range []string{"t (2 of 3, fastest: even)", "r (2 of 3, fastest: even)"} {
+	for i, want := range []string{"t (2 of 3 shown, fastest: even)", "r (2 of 3 shown, fastest: even)"} {
 		if got[i].Title != want {
 			t.Errorf("%q, want %q", got[i].Title, want)
 		}

@@ -15,6 +15,7 @@ type Drawing struct {
 	Rules         []Rule
 	Boxes         []Box
 	Legend        []Key
+	Unseen        bool // the title is that of the section
 }
 
 // A Label is a text at a place, in pixels.

@@ -97,6 +97,7 @@ type Table struct {
 	Columns []Column
 	Rows    [][]Cell
 	Heat    bool // the cells' shades show their numbers
+	Unseen  bool // the caption is the title of the section
 	Cut     int  // rows that were left out, since a page has a size that a browser can bear
 }
 

@@ -22,7 +22,7 @@ func TestPlotsShowTheFastest(t *testing.T) {
 		t.Fatalf("%d plots", len(all))
 	}
 	for _, p := range all {
-		if p.Title != "allreduce float sum, out of place (4 of 6, fastest: best)" || len(p.Lines) != 6 ||
+		if p.Title != "allreduce float sum, out of place (4 of 6 shown, fastest: best)" || len(p.Lines) != 6 ||
 			!slices.Equal(p.Hidden, []string{"slowest", "slower"}) || p.Lines[0].Name != "b" || p.Lines[5].Name != "slower" ||
 			len(p.Lines[5].Points) != 1 {
 			t.Errorf("%q, %+v, hidden %q", p.Title, p.Lines, p.Hidden)

@@ -52,8 +52,9 @@ func Trace(text []byte) (Document, error) {
 	common.begin = min(common.begin, 0)
 	slices.Sort(common.kinds)
 	for _, rank := range order {
-		drawing := timelineOf("timeline of "+rank.name, "us", ranks[rank.process], common)
-		d.Sections = append(d.Sections, Section{Title: rank.name, Drawings: []Drawing{drawing}})
+		title := "Timeline of " + rank.name
+		drawing := timelineOf(title, "us", ranks[rank.process], common)
+		d.Sections = append(d.Sections, Section{Title: title, Drawings: []Drawing{drawing}})
 	}
 	return d, nil
 }

@@ -26,7 +26,7 @@ func Write(w io.Writer, title string, documents ...Document) error {
 	script := asset("uplot/uPlot.iife.min.js") + "\n" + asset("plot.js") + asset("page.js")
 	var page bytes.Buffer
 	err := pages().Execute(&page, map[string]any{
-		"Title": title, "Documents": bounded(documents), "Style": template.CSS(style), "Script": template.JS(script),
+		"Title": title, "Documents": arranged(documents), "Style": template.CSS(style), "Script": template.JS(script),
 		"Policy": policy(style, script),
 	})
 	if err != nil {
@@ -81,14 +81,19 @@ func number(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// bounded keeps the page's tables to mostRows in all.
-func bounded(documents []Document) []Document {
+// arranged keeps the page's tables to mostRows in all. What has its section's title shows it once.
+func arranged(documents []Document) []Document {
 	left := mostRows
 	for i := range documents {
 		for j := range documents[i].Sections {
-			tables := documents[i].Sections[j].Tables
+			section := &documents[i].Sections[j]
+			for k := range section.Drawings {
+				section.Drawings[k].Unseen = section.Drawings[k].Title == section.Title
+			}
+			tables := section.Tables
 			for k := range tables {
 				tables[k] = tables[k].cut(left)
+				tables[k].Unseen = tables[k].Caption == section.Title
 				left -= len(tables[k].Rows)
 			}
 		}

@@ -62,7 +62,7 @@ class Plot {
       button.type = 'button';
       button.setAttribute('aria-pressed', this.shown[i]);
       const swatch = document.createElement('span');
-      swatch.className = `swatch ${i < this.spec.lines.length ? `k${i % 8}` : 'level'}`;
+      swatch.className = `swatch ${i < this.spec.lines.length ? `k${i % 8}${i < 8 ? '' : ' dashed'}` : 'level'}`;
       button.append(swatch, name);
       button.addEventListener('click', () => {
         this.shown[i] = !this.shown[i];
@@ -84,7 +84,8 @@ class Plot {
     const css = getComputedStyle(document.documentElement);
     const color = (name) => css.getPropertyValue(name).trim();
     const axis = (label, values) => ({
-      label, values, labelSize: 20, stroke: color('--ink'), grid: { stroke: color('--line') }, ticks: { stroke: color('--line') },
+      label, values, labelSize: 20, stroke: color('--ink'), grid: { stroke: color('--line'), width: 1 },
+      ticks: { stroke: color('--line'), width: 1 },
     });
     const scale = (name, base) => (this.log[name] ? { distr: 3, log: base } : { distr: 1 });
     const levels = this.spec.lines.length;
