@@ -47,6 +47,11 @@ licenses() {
 GPURUN_MAN=$work/man go test ./cmd/gpurun -count 1 -run 'TestManPages$' >/dev/null
 gzip -9n "$work"/man/*.1
 GOARCH='' go build -o "$work/host" ./cmd/gpurun
+# Go finds no commit where .git is a file, as in a worktree.
+if [[ $version != *-* ]] && "$work/host" version | grep -q '^commit: unknown'; then
+  echo "the binary does not know its commit: make the release in a clone" >&2
+  exit 1
+fi
 mkdir "$work/completions"
 for shell in bash zsh fish; do "$work/host" completion $shell >"$work/completions/gpurun.$shell"; done
 licenses "$work/licenses"

@@ -53,20 +53,20 @@ func (p *progress) of(number int, m *merge) func(engine.Coverage) {
 	}
 }
 
-// line is the text of one moment. The name comes last: a terminal may have no room for it.
+// line is the text of one moment. What matters most comes first: a terminal may have no room for the end.
 func (p *progress) line(name string, c engine.Coverage, findings int, now time.Time) string {
 	done := p.done + c.Schedules
-	text := fmt.Sprintf("gpurun: %d of %d schedules, %s", done, p.total,
-		suggest.Count(c.Behaviors, "behavior", "behaviors"))
-	if c.Pairs > 0 {
-		text += fmt.Sprintf(", %d of %d pairs in both orders", c.BothOrders, c.Pairs)
+	text := fmt.Sprintf("gpurun: %d of %d schedules", done, p.total)
+	if done > 0 && done < p.total {
+		left := now.Sub(p.begun) * time.Duration(p.total-done) / time.Duration(done)
+		text += fmt.Sprintf(", %v left", left.Round(time.Second))
 	}
 	if findings > 0 {
 		text += fmt.Sprintf(", %d found", findings)
 	}
-	if done > 0 && done < p.total {
-		left := now.Sub(p.begun) * time.Duration(p.total-done) / time.Duration(done)
-		text += fmt.Sprintf(", %v left", left.Round(time.Second))
+	text += ", " + suggest.Count(c.Behaviors, "behavior", "behaviors")
+	if c.Pairs > 0 {
+		text += fmt.Sprintf(", %d of %d pairs in both orders", c.BothOrders, c.Pairs)
 	}
 	return text + ": " + name
 }

@@ -75,6 +75,17 @@ func TestTextGolden(t *testing.T) {
 	golden.Check(t, "panels.txt", out.Bytes())
 }
 
+// A terminal that is too narrow for the title shows what the axis has in a line of its own.
+func TestLongTitle(t *testing.T) {
+	p := Panel{Title: strings.Repeat("allreduce ", 7) + "float", YLabel: "bus bandwidth (GB/s)"}
+	for width, want := range map[int]string{120: "float: bus bandwidth (GB/s)\n", 80: "float:\nbus bandwidth (GB/s)\n"} {
+		var b strings.Builder
+		if err := Text(&b, p, width, MinTextHeight); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("%d columns: %q, %v", width, b.String(), err)
+		}
+	}
+}
+
 // Whatever the points, nothing is wider than asked for, nothing fails, and every
 // line that has a point is seen.
 func TestTextStaysInBounds(t *testing.T) {

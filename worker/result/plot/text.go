@@ -24,7 +24,11 @@ const yTickWidth = 8
 func Text(w io.Writer, p Panel, width, height int) error {
 	width, height = max(width, MinTextWidth), max(height, MinTextHeight)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n", clip(p.Title+": "+p.YLabel, width))
+	if title := p.Title + ": " + p.YLabel; utf8.RuneCountInString(title) <= width {
+		fmt.Fprintln(&b, title)
+	} else {
+		fmt.Fprintf(&b, "%s:\n%s\n", clip(p.Title, width-1), clip(p.YLabel, width))
+	}
 	if p.Empty() {
 		b.WriteString("  nothing to draw\n")
 	} else {

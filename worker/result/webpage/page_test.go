@@ -80,6 +80,37 @@ func TestPageIsBounded(t *testing.T) {
 	}
 }
 
+// A page says that the times of simulated devices say nothing, and not so of GPUs.
+func TestSimulatedTimes(t *testing.T) {
+	t.Parallel()
+	const note = "The devices are simulated"
+	r := hostile()
+	if !strings.Contains(write(t, Run("gpurun bench", r)), note) {
+		t.Error("the page does not say that devices are simulated")
+	}
+	r.Devices = []cudart.Info{{Backend: "cuda", Name: "NVIDIA H100"}}
+	if strings.Contains(write(t, Run("gpurun bench", r)), note) {
+		t.Error("a GPU is said to be simulated")
+	}
+}
+
+// What has the title of its section, and the only document, are named once.
+func TestTitlesStandOnce(t *testing.T) {
+	t.Parallel()
+	d := Document{Title: "results", Verdict: "well", Sections: []Section{
+		{Title: "Same", Tables: []Table{{Caption: "Same"}, {Caption: "Another"}}, Drawings: []Drawing{{Title: "Same"}}},
+	}}
+	page := write(t, d)
+	for text, want := range map[string]int{
+		`<h2 id="title-0"> well</h2>`: 1, `<span class="unseen">Same</span>`: 1, `<span>Another</span>`: 1,
+		`<figcaption class="unseen">Same</figcaption>`: 1, ">results</h": 1,
+	} {
+		if n := strings.Count(page, text); n != want {
+			t.Errorf("%q is there %d times, want %d", text, n, want)
+		}
+	}
+}
+
 // The shades of a heat map go from the least to the largest number.
 func TestHeatMap(t *testing.T) {
 	t.Parallel()

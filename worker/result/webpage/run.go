@@ -19,7 +19,7 @@ func Run(title string, r result.Report) Document {
 	}
 	for _, s := range []Section{
 		checks(r.Checks), thresholds(r.Gate),
-		{Title: "Plots", Plots: plots(r)},
+		simulated(r, Section{Title: "Plots", Plots: plots(r)}),
 		results(r), mismatches(r),
 		Pairs(r.Pairs, r.NoPeerAccess), timing(r),
 	} {
@@ -28,6 +28,14 @@ func Run(title string, r result.Report) Document {
 		}
 	}
 	return d
+}
+
+// simulated adds to a section of times what the times of a simulator are.
+func simulated(r result.Report, s Section) Section {
+	if len(s.Plots) > 0 && len(r.Devices) > 0 && r.Devices[0].Backend == "sim" {
+		s.Notes = []string{"The devices are simulated: their times say nothing about hardware."}
+	}
+	return s
 }
 
 // empty reports whether a section says nothing.
