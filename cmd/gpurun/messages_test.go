@@ -23,12 +23,13 @@ type message struct {
 	text  string
 }
 
-// docs/troubleshooting.md has a row for each message of four kinds: texts of errors that have an exit code, reasons why
-// check is incomplete, sentences that the fault matrix expects, and those that scripts of testdata expect.
+// docs/troubleshooting.md has a row for each message of five kinds: texts of errors that have an exit code, reasons why
+// check is incomplete, warnings of the log, sentences that the fault matrix expects, and those that scripts of testdata
+// expect.
 func TestMessagesAreAnswered(t *testing.T) {
 	_, page := splitUsage(t, readDocument(t, filepath.Join("docs", "troubleshooting.md")))
 	rows := symptoms(page)
-	all := slices.Concat(errorTexts(t), faultSentences(), scriptSentences(t))
+	all := slices.Concat(errorTexts(t), warnings(t), faultSentences(), scriptSentences(t))
 	if len(all) < 100 || len(rows) < 50 {
 		t.Fatalf("found %d messages and %d rows", len(all), len(rows))
 	}
@@ -138,6 +139,23 @@ func errorTexts(t *testing.T) []message {
 				if nameOf(n.Fun) == "isIncomplete" {
 					all = append(all, textsIn(f, n)...)
 				}
+			}
+			return true
+		})
+	}
+	return all
+}
+
+// warnings are the entries of the log that have the level warn or error.
+func warnings(t *testing.T) (all []message) {
+	for _, f := range goFiles(t) {
+		if strings.HasSuffix(f.name, "_test.go") {
+			continue
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if ok && len(call.Args) > 0 && slices.Contains([]string{"Warn", "Error"}, nameOf(call.Fun)) {
+				all = append(all, textsIn(f, call.Args[0])...)
 			}
 			return true
 		})
