@@ -10,6 +10,9 @@ import (
 	"testing"
 )
 
+// modulePath is that of go.mod. CONTRIBUTING.md says how it changes.
+const modulePath = "gpurun"
+
 // importRule says which of our own packages the packages under a folder may
 // import. A folder that ends in $ is that package alone.
 type importRule struct {
@@ -214,6 +217,12 @@ func TestNobodyImportsWhatIsForTests(t *testing.T) {
 	}
 }
 
+func TestModulePath(t *testing.T) {
+	if text := readDocument(t, "go.mod"); !strings.HasPrefix(text, "module "+modulePath+"\n") {
+		t.Errorf("modulePath is %q, and go.mod has another", modulePath)
+	}
+}
+
 // The rules do say no: a check that cannot fail checks nothing.
 func TestImportRulesSayNo(t *testing.T) {
 	for _, bad := range []listedPackage{
@@ -260,11 +269,11 @@ func complaints(p listedPackage) []string {
 	var all []string
 	for _, imported := range p.Imports {
 		for _, rule := range importRules {
-			if matches(p.ImportPath, []string{rule.folder}) && within(imported, "gpurun") && !matches(imported, rule.allowed) {
+			if matches(p.ImportPath, []string{rule.folder}) && within(imported, modulePath) && !matches(imported, rule.allowed) {
 				all = append(all, p.ImportPath+" imports "+imported+": "+rule.reason)
 			}
 		}
-		known := within(imported, "gpurun") || inStandardLibrary(imported)
+		known := within(imported, modulePath) || inStandardLibrary(imported)
 		for _, rule := range libraryRules {
 			if !matches(imported, []string{rule.library}) {
 				continue
@@ -291,7 +300,7 @@ func inStandardLibrary(path string) bool {
 }
 
 // mainPackage is the path of the package that is above all layers.
-const mainPackage = "gpurun/cmd/gpurun"
+const mainPackage = modulePath + "/cmd/gpurun"
 
 // layerOf is the layer of a package. One that has none is where nobody may import it.
 func layerOf(path string) int {
@@ -319,7 +328,7 @@ func within(path, folder string) bool {
 
 func listPackages(t *testing.T) []listedPackage {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "gpurun/...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", modulePath+"/...")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

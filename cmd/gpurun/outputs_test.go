@@ -155,6 +155,8 @@ var varying = []struct {
 	{regexp.MustCompile(`(?i)pid +\d+`), "pid N"},
 	{regexp.MustCompile(`on +\S+ +device`), "on HOST device"},
 	{resultRow, "$1 T$2 T"},
+	{benchRow, "$1 T"},
+	{regexp.MustCompile(`link ceiling: .*`), "link ceiling: T"}, // one of two ways to copy is the faster
 	{regexp.MustCompile(`(auto \(\w+\))(?: +[\d.]+){3}`), "$1 T"}, // of a product
 	{regexp.MustCompile(` *\b\d+(\.\d+)?% under`), " T under"},    // a rate of a loaded machine is 100% under
 	{regexp.MustCompile(` *\b\d+\.\d+(s|%)?`), " T"},
@@ -166,6 +168,9 @@ var varying = []struct {
 // resultRow is a row of a collective's table, up to the count of wrong elements in place. Long times have no point.
 var resultRow = regexp.MustCompile(
 	`(?m)^( *\d+ +\d+ +\w+ +\w+ +-?\d+)(?: +[\d.]+){3}( +\d+)(?: +[\d./NA]+){3}`)
+
+// benchRow is a row of bench's table, up to the algorithm. Rows of compare end with a verdict, and stay.
+var benchRow = regexp.MustCompile(`(?m)^( +\d+[KMG]?  \S+(?: \(\w+\))?) .* (?:-|\d+)$`)
 
 func masked(output string) string {
 	for _, v := range varying {
