@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"gpurun/cmd/gpurun/bench"
@@ -8,6 +10,7 @@ import (
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels"
 	"gpurun/kernels/kernelfile"
@@ -97,6 +100,9 @@ func unknownCase(word string) error {
 	}
 	if text := suggest.Algorithm("gpurun bench", word, kernels.Collectives()); text != "" {
 		return exit.Usagef("unknown collective or product %q; %s", word, text)
+	}
+	if word == settings.All || strings.Contains(word, ",") {
+		return exit.Usagef("%q: bench takes one collective or product: %s", word, suggest.OrList(benchNames()))
 	}
 	return suggest.Unknown("collective or product", word, benchNames())
 }

@@ -9,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/plan"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/session"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/cmd/gpurun/terminal"
 	"gpurun/configs"
@@ -222,6 +224,9 @@ func collectivesNamed(words []string) ([]*collective.Collective, error) {
 	var found []*collective.Collective
 	for _, word := range words {
 		what, ok := kernels.Find(word)
+		if !ok && word == settings.All {
+			return nil, exit.Usagef("%q is no collective; leave it out for all collectives", word)
+		}
 		if !ok {
 			return nil, suggest.Unknown("collective", word, collectiveNames())
 		}

@@ -52,6 +52,9 @@ func refuseUnknownTopics(root *cobra.Command) {
 		case "completion":
 			takeLauncherFlags(c)
 			shells := c.Commands()
+			for _, shell := range shells {
+				shell.Args = noArguments
+			}
 			c.Args = cobra.ArbitraryArgs
 			c.RunE = func(c *cobra.Command, words []string) error {
 				if len(words) == 0 {

@@ -50,7 +50,8 @@ func newKernelCommand(a *program.Invocation) *cobra.Command {
 		case at < 0 && len(words) > 0 && suggest.File(words[0]) != "":
 			return usageError(exit.Usagef("%s is no kernel file; %s", words[0], suggest.File(words[0])), cmd)
 		case at < 0 && len(words) == 1 && !strings.HasPrefix(words[0], "-"):
-			return usageError(suggest.Unknown("kernel command", words[0], []string{"init", "show"}), cmd)
+			return usageError(suggest.Meant("kernel command", words[0], map[string]string{"init": "init", "show": "show"},
+				"a kernel file ends in .toml, .yaml, .yml or .json"), cmd)
 		case at < 0:
 			return usageError(exit.Usagef("gpurun kernel needs a kernel file, such as oneshot.toml"), cmd)
 		}

@@ -89,7 +89,7 @@ func refuseLauncherFlags(cmd *cobra.Command) (err error) {
 		switch {
 		case !f.Changed || takesLauncherFlag(cmd, f.Name):
 		case !launches:
-			err = usageError(exit.Usagef("unknown flag --%s for %q", f.Name, cmd.CommandPath()), cmd)
+			err = usageError(exit.Usagef("unknown flag --%s for %q%s", f.Name, cmd.CommandPath(), habit(cmd, "--"+f.Name)), cmd)
 		case f.Name != "nnodes" && f.Name != "node-rank":
 			err = usageError(exit.Usagef("--%s applies to collectives on several machines, not to %q", f.Name,
 				cmd.CommandPath()), cmd)

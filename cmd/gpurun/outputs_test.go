@@ -156,7 +156,7 @@ var varying = []struct {
 	{regexp.MustCompile(`on +\S+ +device`), "on HOST device"},
 	{resultRow, "$1 T$2 T"},
 	{benchRow, "$1 T"},
-	{regexp.MustCompile(`link ceiling: .*`), "link ceiling: T"}, // one of two ways to copy is the faster
+	{regexp.MustCompile(`link ceiling: .*`), "link ceiling: T"},   // one of two ways to copy is the faster
 	{regexp.MustCompile(`(auto \(\w+\))(?: +[\d.]+){3}`), "$1 T"}, // of a product
 	{regexp.MustCompile(` *\b\d+(\.\d+)?% under`), " T under"},    // a rate of a loaded machine is 100% under
 	{regexp.MustCompile(` *\b\d+\.\d+(s|%)?`), " T"},

@@ -130,6 +130,9 @@ func flagError(cmd *cobra.Command, err error) error {
 	if invalid != nil && strings.HasPrefix(invalid.GetFlag().Value.Type(), "int") {
 		err = exit.Usagef("--%s: %q is not a whole number in range", invalid.GetFlag().Name, invalid.GetValue())
 	}
+	if invalid != nil && strings.HasPrefix(invalid.GetFlag().Value.Type(), "float") {
+		err = exit.Usagef("--%s: %q is not a number", invalid.GetFlag().Name, invalid.GetValue())
+	}
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return usageError(err, cmd)

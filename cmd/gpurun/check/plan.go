@@ -8,6 +8,7 @@ import (
 
 	"gpurun/cmd/gpurun/checkreport"
 	"gpurun/cmd/gpurun/exit"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
 	engine "gpurun/cudart/sim/check"
 	"gpurun/kernels"
@@ -325,6 +326,9 @@ func unknown(word string) error {
 	text := cmp.Or(suggest.File(word), suggest.Algorithm("gpurun check", word, kernels.Collectives()))
 	if text != "" {
 		return exit.Usagef("unknown collective %q; %s", word, text)
+	}
+	if word == settings.All {
+		return exit.Usagef("%q is no collective; leave it out for all collectives and products", word)
 	}
 	names := map[string]string{}
 	for _, c := range kernels.Collectives() {

@@ -44,6 +44,9 @@ func (f *Filter) Add(l Listing, word string) error {
 		names[name] = name
 	}
 	const what = "collective, algorithm or type"
+	if _, ok := collective.ParseOp(word); ok {
+		return fmt.Errorf("unknown %s %q; write -o %s for an operation", what, word, word)
+	}
 	if text := suggest.Command(word); text != "" {
 		return fmt.Errorf("unknown %s %q; %s", what, word, text)
 	}

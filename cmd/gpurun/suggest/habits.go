@@ -23,7 +23,7 @@ var flagHabits = []habit{
 	{[]string{"--no-color", "--nocolor"}, "--color never prints no colors"},
 	{[]string{"--show-output"}, "--log-level debug says more"},
 	{[]string{"--time-unit"}, "times are in microseconds: leave it out"},
-	{[]string{"--reference", "--baseline"}, "--against sets the algorithm that ratios are relative to"},
+	{[]string{"--reference", "--baseline", "--vs", "--compare"}, "--against sets the algorithm that ratios compare with"},
 	{[]string{"--sort"}, "gpurun report makes a page whose tables sort by any column"},
 	{[]string{"--ignore-failure", "--shell"}, "gpurun calls kernels and no commands: leave it out"},
 	{[]string{"--style"}, "--color sets when verdicts have colors"},
@@ -34,13 +34,13 @@ var flagHabits = []habit{
 	{[]string{"--select", "--ignore", "--extend-ignore"}, "--suppressions FILE accepts findings"},
 	{[]string{"--tool", "--race", "--racecheck-report"}, "gpurun check finds races and deadlocks: leave it out"},
 	{[]string{"--maxfail", "--fail-fast", "--failfast"}, "a command shows all failures before it ends: leave it out"},
-	{[]string{"--fix", "--unsafe-fixes"}, "gpurun changes no kernel: a finding names the lines to change"},
+	{[]string{"--fix", "--unsafe-fixes"}, "gpurun changes no kernel and no machine: a finding says what to do"},
 	{[]string{"--output-format", "--format"}, "--output sets the format of the results"},
 	{[]string{"--output-format", "--format"}, "--sarif, --junit and --json name files for the findings"},
 	{[]string{"--export-json", "--json-file"}, "--json FILE writes the results as JSON"},
 	{[]string{"--verbose", "-vv", "--debug"}, "--log-level debug says more"},
-	{[]string{"--quiet", "-q"}, "--log-level error says less"},
-	{[]string{"-V"}, "--version prints the version"},
+	{[]string{"--quiet", "--silent", "-q"}, "--log-level error says less"},
+	{[]string{"-V", "-version"}, "--version prints the version"},
 	{[]string{"--dry-run"}, "--explain shows what auto chooses"},
 	{[]string{"--dtype", "--type"}, "--datatype sets the element types"},
 	{[]string{"--size", "--sizes", "--bytes"}, "--minbytes and --maxbytes set the sizes"},
@@ -54,23 +54,32 @@ var flagHabits = []habit{
 	{[]string{"--no-check", "--no-verify", "--no-validate", "--skip-verify"}, "--check 0 turns verification off"},
 	{[]string{"--verify", "--validate", "--validation"}, "every element is verified, unless --check is 0: leave it out"},
 	{[]string{"--in-place", "--inplace", "--out-of-place"}, "calls are made out of place and in place: leave it out"},
-	{[]string{"--memory", "--backend"}, "--symm chooses how memory is shared"},
+	{[]string{"--backend"}, "--algo chooses algorithms, such as nccl, and --symm how memory is shared"},
+	{[]string{"--memory"}, "--symm chooses how memory is shared"},
+	{[]string{"--duration", "--time", "--loop", "--stress", "--soak"}, "--minutes sets how long further calls run"},
+	{[]string{"--threshold", "--max-regression"}, "--tolerance sets how much slower a case may be"},
+	{[]string{"--png", "--pdf"}, "--svg FILE draws the results"},
+	{[]string{"--out", "--save"}, "--output-file FILE writes the results as JSON"},
+	{[]string{"--nproc-per-node", "--world-size", "--nproc"}, "--ranks sets the numbers of ranks"},
 	{[]string{"--ranks", "--world-size", "--nproc"}, "--nproc-per-node sets the number of processes"},
 }
 
-// behindCommands are what some flags mean behind a command of gpurun's: to nccl-tests, for instance, and not to
-// mpirun or docker.
-var behindCommands = []habit{
+// callHabits are flags of nccl-tests, behind a command that times calls.
+var callHabits = []habit{
 	{[]string{"-z", "--blocking"}, "gpurun waits for a call when its samples are complete: leave it out"},
 	{[]string{"-a", "--average"}, "a time is that of the slowest rank: leave it out"},
 	{[]string{"-N", "--cycles"}, "--rounds sets the number of samples, and --iters the calls in each"},
 	{[]string{"-y", "--stream-null"}, "calls are made on a stream of their own: leave it out"},
-	{[]string{"-i", "--id"}, "CUDA_VISIBLE_DEVICES selects GPUs"},
 	{[]string{"-m", "-M"}, "--rounds sets the number of samples, and --iters the calls in each"},
 	{[]string{"-m", "--agg-iters"}, "--iters sets the number of timed calls, which are not aggregated"},
 	{[]string{"-C", "--report-cputime"}, "gpurun bench COLLECTIVE -G 0 shows the time of the host"},
 	{[]string{"-R", "--local-register"}, "--symm chooses how memory is shared: it is always registered"},
 	{[]string{"-p", "--parallel-init"}, "ranks always begin in parallel: leave it out"},
+}
+
+// behindCommands are what some flags mean behind a command of gpurun's, and not to mpirun or docker.
+var behindCommands = []habit{
+	{[]string{"-i", "--id"}, "CUDA_VISIBLE_DEVICES selects GPUs"},
 	{[]string{"-o"}, "--json writes JSON"},
 	{[]string{"-x", "--exitfirst"}, "a command shows all failures before it ends"},
 	{[]string{"-v"}, "--log-level debug says more"},
@@ -124,7 +133,11 @@ var commandHabits = []habit{
 // command is in front of the flag. takes reports whether a flag without dashes can be written there: no other is named.
 func Flag(flag string, behind bool, takes func(string) bool) string {
 	flag = strings.ReplaceAll(flag, "_", "-")
-	for _, h := range flagsOfOthers(behind) {
+	habits := flagsOfOthers(behind)
+	if behind && takes("iters") {
+		habits = slices.Concat(callHabits, habits)
+	}
+	for _, h := range habits {
 		if slices.Contains(h.words, flag) && all(h.flags(), takes) {
 			return h.instead
 		}
@@ -145,9 +158,21 @@ func Misspelled(flag string, behind bool) string {
 
 func flagsOfOthers(behind bool) []habit {
 	if behind {
-		return slices.Concat(behindCommands, flagHabits, launcherHabits)
+		return slices.Concat(behindCommands, flagHabits, withoutLetters(launcherHabits))
 	}
 	return slices.Concat(flagHabits, launcherHabits)
+}
+
+// withoutLetters leaves out flags of one letter, such as docker's -d, unless a flag of gpurun replaces them: behind a
+// command of gpurun's such letters mean something else.
+func withoutLetters(habits []habit) (kept []habit) {
+	for _, h := range habits {
+		if len(h.flags()) == 0 {
+			h.words = slices.DeleteFunc(slices.Clone(h.words), func(word string) bool { return len(word) == len("-d") })
+		}
+		kept = append(kept, h)
+	}
+	return kept
 }
 
 // flags are the flags that the habit names, without dashes.
