@@ -122,7 +122,7 @@ const readout = `document.querySelector(".readout").textContent`
 // A page in a browser: one Chromium for all that a reader does.
 func TestPageInABrowser(t *testing.T) {
 	t.Parallel()
-	ctx, complaints := open(t, Run("gpurun bench allreduce", hostile()))
+	ctx, complaints := open(t, Run("gpurun bench allreduce", hostile()), findings())
 
 	// The cursor reads the values under it, by mouse and by keys.
 	do(t, ctx, call(".canvas", "focus"), chromedp.KeyEvent("\u0303")) // right arrow
@@ -174,6 +174,20 @@ func TestPageInABrowser(t *testing.T) {
 	if said := complaints(); len(said) > 0 {
 		t.Errorf("the page complains: %q", said)
 	}
+}
+
+// findings is a document as check makes it: a text, a drawing with a link, and a table with the section's title.
+func findings() Document {
+	lanes := []Lane{
+		{Name: script, Slices: []Slice{{Begin: 0, End: 1, Kind: "write", Tip: script, Side: true}}},
+		{Name: "rank 1", Slices: []Slice{{Begin: 1, End: 2, Kind: "read", Tip: "a read", Side: true}}},
+	}
+	long := Cell{Text: strings.Repeat(script+" ", 4)}
+	return Document{Title: script, Status: Fail, Verdict: "1 finding", Sections: []Section{{
+		Title: script, Status: Fail, Notes: []string{script}, Text: []string{strings.Repeat(script, 9)},
+		Drawings: []Drawing{Timeline("the events before it", "", lanes)},
+		Tables:   []Table{{Caption: script, Columns: []Column{{Title: "who"}}, Rows: [][]Cell{{long}}}},
+	}}}
 }
 
 // hover moves the mouse over the middle of the first plot, where 4K is.
