@@ -22,6 +22,7 @@ package checktask
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"gpurun/cudart"
@@ -34,6 +35,9 @@ import (
 // zero values of optional fields stand for what their comments say.
 type Calls struct {
 	Algorithm *collective.Algorithm
+	// Others make every other call, in turn, if there are any: algorithms of the same collective without Areas, as a job
+	// has them whose calls are of several sizes. They share epochs, flags, packets and mailboxes.
+	Others    []*collective.Algorithm
 	Shape     collective.Shape
 	DType     collective.DType
 	Op        collective.Op
@@ -135,6 +139,24 @@ func (c *Calls) total() int {
 // last replay in those of the first.
 func (c *Calls) place(number int) int { return (number + c.total() - c.enqueued()) % c.total() }
 
+// algorithms are those that make the calls.
+func (c *Calls) algorithms() []*collective.Algorithm {
+	return append([]*collective.Algorithm{c.Algorithm}, c.Others...)
+}
+
+// algorithm makes the call of a number.
+func (c *Calls) algorithm(number int) *collective.Algorithm {
+	if number %= c.enqueued(); number%2 == 1 && len(c.Others) > 0 {
+		return c.Others[number/2%len(c.Others)]
+	}
+	return c.Algorithm
+}
+
+// needs reports whether some algorithm has a need.
+func (c *Calls) needs(has func(collective.Needs) bool) bool {
+	return slices.ContainsFunc(c.algorithms(), func(a *collective.Algorithm) bool { return has(a.Needs) })
+}
+
 // count is that of a call's elements.
 func (c *Calls) count(call int) int64 {
 	return c.Counts[sizeOfCall(call%c.enqueued(), len(c.Counts), c.Launches)]
@@ -187,7 +209,7 @@ func (r *rank) join() (err error) {
 		source = ptx.Source
 	}
 	var multicast cudart.DevicePtr
-	if r.Algorithm.Needs.Multicast {
+	if r.needs(func(n collective.Needs) bool { return n.Multicast }) {
 		if multicast, err = r.Multicast(peers); err != nil {
 			return err
 		}
@@ -206,8 +228,11 @@ func (r *rank) join() (err error) {
 // load loads the kernels of all calls, and initializes areas.
 func (r *rank) load() error {
 	for i := range r.Counts {
-		if err := r.comm.Prepare(r.stream, r.Algorithm, r.call(i*min(repeats, r.Launches))); err != nil {
-			return err
+		call := r.call(i * min(repeats, r.Launches))
+		for _, a := range r.algorithms() {
+			if err := r.comm.Prepare(r.stream, a, call); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -55,6 +55,27 @@ func TestWrongResultIsAFinding(t *testing.T) {
 	}
 }
 
+// Other algorithms make every other call: their mistakes are found and have their names.
+func TestOthersMakeEveryOtherCall(t *testing.T) {
+	c := oneshot(40, 7)
+	c.Others = []*collective.Algorithm{allreduce.TwoShot()}
+	c.Source = func(module string) ([]byte, error) {
+		text, err := ptx.Source(module)
+		if strings.Contains(module, "twoshot") {
+			text = bytes.ReplaceAll(text, []byte("add.rn.f32"), []byte("sub.rn.f32"))
+		}
+		return text, err
+	}
+	var wrong []string
+	for _, f := range run(t, 2, c).Findings {
+		wrong = append(wrong, f.Sides[0].Text+": "+f.Sides[0].Command)
+	}
+	want := []string{"allreduce twoshot: call 2, of 40 elements", "allreduce twoshot: call 4, of 7 elements"}
+	if !slices.Equal(wrong, want) {
+		t.Errorf("wrong results %q, want %q", wrong, want)
+	}
+}
+
 // What a run has kept of right outputs does not hide the wrong ones of a later run.
 func TestLaterRunsAreCompared(t *testing.T) {
 	checker, err := check.New(check.Config{Ranks: 2})

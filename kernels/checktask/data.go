@@ -25,14 +25,14 @@ func (d *data) recvBytes(c collective.Call) int64 { return c.Bytes() * d.Shape.R
 
 // input describes the inputs of a call on all ranks.
 func (d *data) input(number int) reference.Input {
+	a := d.algorithm(number)
 	in := reference.Input{
-		Seed: d.Seed + uint64(number), DType: d.DType, Op: d.Op, World: d.World, Stepwise: d.Algorithm.Stepwise,
-		Ordered: d.Algorithm.Ordered,
+		Seed: d.Seed + uint64(number), DType: d.DType, Op: d.Op, World: d.World, Stepwise: a.Stepwise, Ordered: a.Ordered,
 	}
-	if d.Algorithm.Needs.Multicast && d.DType.Kind == collective.FloatingPoint && d.DType.Size == 1 {
+	if a.Needs.Multicast && d.DType.Kind == collective.FloatingPoint && d.DType.Size == 1 {
 		in.Accumulator = collective.Half // of multimem.ld_reduce
 	}
-	if accumulator := d.Algorithm.Accumulator; accumulator != nil {
+	if accumulator := a.Accumulator; accumulator != nil {
 		in.Accumulator = *accumulator
 	}
 	return in
@@ -100,7 +100,7 @@ func (d *data) enqueue(number int) error {
 	if err := d.stream.Copy(send, input, d.sendBytes(call)); err != nil {
 		return fmt.Errorf("copying the input: %w", err)
 	}
-	if err := d.launch(call); err != nil {
+	if err := d.launch(number, call); err != nil {
 		return err
 	}
 	if err := d.stream.Copy(output, recv, d.recvBytes(call)); err != nil {

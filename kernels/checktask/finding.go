@@ -27,7 +27,8 @@ func (r *rank) note(number int, out output, v reference.Verdict) { r.find(number
 
 func (r *rank) find(number int, cause string, out output, v reference.Verdict) {
 	mismatch{
-		cause: cause, algorithm: r.Algorithm.Collective + " " + r.Algorithm.Name, call: r.describe(number), output: out,
+		cause: cause, algorithm: r.Algorithm.Collective + " " + r.algorithm(number).Name, call: r.describe(number),
+		output: out,
 	}.add(r.Rank, v)
 }
 
@@ -47,7 +48,7 @@ func (m mismatch) add(on *check.Rank, v reference.Verdict) {
 		Cause: m.cause,
 		Sides: []check.Access{{Actor: check.Actor{Rank: on.Number, Command: m.call}, Text: m.algorithm}},
 		Bytes: uint64(v.Wrong * int64(m.size)),
-		Where: fmt.Sprintf("rank %d's %s: element %d is %s, want %s; %d of %d are wrong", on.Number, m.name, v.First,
+		Where: fmt.Sprintf("rank %d's %s: element %d is %s, want %s; wrong: %d of %d", on.Number, m.name, v.First,
 			bits(v.Got), bits(v.Want), v.Wrong, m.elements),
 		Advice: "a race among the other findings may be the reason",
 	}, check.Output{At: m.at, Bytes: m.elements * int64(m.size), Wrong: v.First * int64(m.size)})

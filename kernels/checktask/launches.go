@@ -26,11 +26,13 @@ func (r *rank) enqueue(x exchange) error {
 	return errors.Join(g.Launch(r.stream), x.betweenReplays(), g.Launch(r.stream), g.Close())
 }
 
-// launch makes a call, twice where that shows what is launched early. In place, the second would have another input.
-func (r *rank) launch(call collective.Call) error {
-	err := r.Algorithm.Enqueue(r.comm, r.stream, call)
+// launch makes the call of a number, twice where that shows what is launched early. In place, the second would have
+// another input.
+func (r *rank) launch(number int, call collective.Call) error {
+	a := r.algorithm(number)
+	err := a.Enqueue(r.comm, r.stream, call)
 	if err == nil && r.PDL && !r.InPlace {
-		err = r.Algorithm.Enqueue(r.comm, r.stream, call)
+		err = a.Enqueue(r.comm, r.stream, call)
 	}
 	return err
 }

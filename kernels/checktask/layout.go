@@ -27,16 +27,18 @@ func (c *Calls) layOut(world, sms int) (l layout, err error) {
 		blocks = min(blocks, c.MaxBlocks)
 	}
 	l.take(collective.SignalPadBytes)
-	if c.Algorithm.Needs.Packets {
+	if c.needs(func(n collective.Needs) bool { return n.Packets }) {
 		l.packetBytes = collective.PacketAreaBytes(blocks)
 	}
-	if c.Algorithm.Needs.Mailboxes {
+	if c.needs(func(n collective.Needs) bool { return n.Mailboxes }) {
 		l.mailboxBytes = collective.MailboxAreaBytes(blocks)
 	}
 	l.packets, l.mailboxes = l.take(l.packetBytes), l.take(l.mailboxBytes)
 	part := c.largest() * int64(c.DType.Size)
-	if f := c.Algorithm.ScratchBytes; f != nil {
-		l.scratchBytes = f(world, part)
+	for _, a := range c.algorithms() {
+		if f := a.ScratchBytes; f != nil {
+			l.scratchBytes = max(l.scratchBytes, f(world, part))
+		}
 	}
 	l.scratch = l.take(l.scratchBytes)
 	l.inputBytes, l.outputBytes = part*c.Shape.Send.Of(world), part*c.Shape.Recv.Of(world)

@@ -44,7 +44,7 @@ func (t *tokens) enqueue(number int) error {
 	if err := t.stream.Copy(t.comm.Local(call.Send), from, tokenBytes); err != nil {
 		return fmt.Errorf("writing a token: %w", err)
 	}
-	if err := t.launch(call); err != nil {
+	if err := t.launch(number, call); err != nil {
 		return err
 	}
 	for peer := range t.World {

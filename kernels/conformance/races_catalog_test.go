@@ -35,11 +35,18 @@ func TestCatalogHasNoRace(t *testing.T) {
 			}
 			pdl, replayed := calls, calls
 			pdl.PDL, replayed.PDL, replayed.Replayed, replayed.Launches = true, true, true, 1
-			for i, calls := range []checktask.Calls{calls, pdl, replayed} {
+			mixed := pdl
+			mixed.Launches = 4
+			for _, o := range c.Algorithms {
+				if o != a && o.Needs.Library == "" {
+					mixed.Others = append(mixed.Others, o)
+				}
+			}
+			for i, calls := range []checktask.Calls{calls, pdl, replayed, mixed} {
 				for _, seed := range seeds(8, uint64(i)) {
 					if r, err := checker.Run(seed, calls.Task); err != nil || !r.Clean() {
-						t.Errorf("%s %s, PDL %v, replayed %v, seed %d: error %v, %v, incomplete %q", c.Name, a.Name, calls.PDL,
-							calls.Replayed, seed, err, r.Findings, r.Incomplete)
+						t.Errorf("%s %s, PDL %v, replayed %v, with %d others, seed %d: error %v, %v, incomplete %q", c.Name, a.Name,
+							calls.PDL, calls.Replayed, len(calls.Others), seed, err, r.Findings, r.Incomplete)
 					}
 				}
 			}

@@ -75,8 +75,8 @@ const (
 // How many schedules a case has: the more, the fewer cases are asked for. The check of allreduce takes less than a
 // minute on two cores, that of a kernel of 30 lines about two seconds.
 const (
-	fewSchedules        = 4  // everything
-	collectiveSchedules = 16 // all algorithms of a collective
+	fewSchedules        = 5  // everything
+	collectiveSchedules = 20 // all algorithms of a collective
 	usualSchedules      = 24 // chosen algorithms, or a kernel file
 )
 

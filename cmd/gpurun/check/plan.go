@@ -47,6 +47,7 @@ type request struct {
 	InPlace    bool    `json:"in_place"`
 	PDL        bool    `json:"pdl"`
 	Replayed   bool    `json:"replayed"`
+	Mixed      bool    `json:"mixed,omitempty"` // other algorithms make every other call
 	Counts     []int64 `json:"counts"`
 	Launches   int     `json:"launches"`
 	Steps      int     `json:"steps,omitempty"` // 0 is engine.UsualSteps
@@ -272,6 +273,31 @@ func (c plannedCase) variants() []plannedCase {
 	}
 	if !a.Needs.FreshArguments {
 		add("graph", func(v *plannedCase) { v.calls.Replayed, v.calls.Launches = true, 1 })
+	}
+	if others := c.others(); len(others) > 0 {
+		add("mixed", func(v *plannedCase) { v.calls.Others, v.command.Mixed = others, true })
+	}
+	return all
+}
+
+// others are gpurun's own algorithms of the collective, beside one of these, that can make its calls, too. They all use
+// the same flags, packets and mailboxes.
+func (c plannedCase) others() (all []*collective.Algorithm) {
+	a, k := c.calls.Algorithm, c.calls
+	of, ok := kernels.Find(a.Collective)
+	if a.File != "" || !ok {
+		return nil
+	}
+	for _, o := range of.Algorithms {
+		_, runs := o.Find(k.DType, k.Op, collective.NoEpilogue, c.world, c.on.sm())
+		if runs && o != a && o.Needs.Library == "" && !o.Needs.Multicast && !o.Needs.FreshArguments && o.Areas == nil &&
+			!slices.ContainsFunc(k.Counts, func(n int64) bool {
+				call := k.Call(0)
+				call.Count = n
+				return o.Check(call, c.world) != nil
+			}) {
+			all = append(all, o)
+		}
 	}
 	return all
 }

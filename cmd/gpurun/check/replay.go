@@ -102,7 +102,11 @@ func (o *Options) again(ctx context.Context, r request, world int, notify func(s
 			return plannedCase{}, &exit.UsageError{Err: err}
 		}
 	}
-	return plannedCase{calls: calls, world: world, on: on, command: r}, nil
+	made := plannedCase{calls: calls, world: world, on: on, command: r}
+	if r.Mixed {
+		made.calls.Others = made.others()
+	}
+	return made, nil
 }
 
 // algorithm finds the algorithm of a request: one of gpurun's own, or a kernel file.

@@ -60,7 +60,8 @@ type Case struct {
 	Launches int      `json:"launches"`
 	Arch     string   `json:"compute_capability"` // of the devices
 	Product  bool     `json:"-"`                  // the name tells the compute capability
-	// Variants are the ways of the calls: out of place, in place, early launch (PDL), and graph.
+	// Variants are the ways of the calls: out of place, in place, early launch (PDL), graph, and mixed with other
+	// algorithms.
 	Variants  []string `json:"variants"`
 	Schedules int      `json:"schedules"`
 	// Blocks are those of all grids of all schedules, and BlocksEnded of them have run to their end.
