@@ -17,6 +17,9 @@ type origins struct {
 	run      *run
 	pages    map[uint64]*originPage // by the number of 256 bytes
 	misreads []*misread
+	accesses int         // of warps
+	last     *originPage // that was looked up last, or nil
+	lastPage uint64      // its number
 }
 
 // originPage is what is kept of 256 bytes.
@@ -36,6 +39,7 @@ type origin struct {
 	// launches are how many the run had begun then.
 	launches int
 	copied   *origin // of a copy: the store of what it copied, or nil
+	number   int     // of the accesses of the run by warps
 }
 
 // misread is a load that has read what another call has written.
@@ -46,6 +50,10 @@ type misread struct {
 	// due is the store of the load's own call, by another warp, that came behind the load; nil if there was none. Then it
 	// was too late: what it has read is of a later call.
 	due *origin
+	// update: the load is that of an atomic operation.
+	update bool
+	at     race.Mark
+	number int // of the accesses of the run by warps
 	// again: the warp has loaded the word again since then.
 	again bool
 }
@@ -74,21 +82,29 @@ func (o *origins) isBehind(s *origin, d *doer) bool {
 }
 
 func (o *origins) page(addr uint64, create bool) *originPage {
-	p := o.pages[addr/originPageBytes]
+	number := addr / originPageBytes
+	if o.last != nil && o.lastPage == number {
+		return o.last
+	}
+	p := o.pages[number]
 	if p == nil && create {
 		p = &originPage{}
-		o.pages[addr/originPageBytes] = p
+		o.pages[number] = p
+	}
+	if p != nil {
+		o.last, o.lastPage = p, number
 	}
 	return p
 }
 
-// store notes that a warp has written some bytes.
-func (o *origins) store(addr, bytes uint64, s *origin) {
+// store notes that a warp has written some bytes. A store that is ordered behind a load has not come too late for the
+// load: the kernel wants the value of before. Nor has an atomic operation for another one: neither waits for the other.
+func (o *origins) store(addr, bytes uint64, s *origin, by *race.Thread, update bool) {
 	for ; bytes > 0; addr, bytes = addr+1, bytes-1 {
 		p, at := o.page(addr, true), addr%originPageBytes
 		p.stores[at] = s
 		for _, m := range p.early[at/4] {
-			if m.due == nil && m.by.Rank != s.by.Rank && m.by.sameCall(s.by) {
+			if m.due == nil && m.by.Rank != s.by.Rank && m.by.sameCall(s.by) && !(update && m.update) && !by.IsBehind(m.at) {
 				m.due = s
 				o.misreads = append(o.misreads, m)
 			}
@@ -96,8 +112,9 @@ func (o *origins) store(addr, bytes uint64, s *origin) {
 	}
 }
 
-// load notes that a warp has read some bytes.
-func (o *origins) load(addr, bytes uint64, by *doer, site exec.Site, weak bool) {
+// load notes that a warp has read some bytes: of is what all such loads of an instruction have in common.
+func (o *origins) load(addr, bytes uint64, of misread, weak bool) {
+	by := of.by
 	for end := addr + bytes; addr < end; addr = (addr/4 + 1) * 4 {
 		p, at := o.page(addr, true), addr%originPageBytes
 		early := &p.early[at/4]
@@ -105,7 +122,8 @@ func (o *origins) load(addr, bytes uint64, by *doer, site exec.Site, weak bool) 
 			m.again = m.again || m.by == by
 			return m.by == by
 		})
-		m := &misread{by: by, site: site, read: p.stores[at]}
+		m := &misread{}
+		*m, m.read = of, p.stores[at]
 		switch from := m.read; {
 		case from != nil && from.rank() != by.Rank && o.isBehind(from, by):
 			if weak { // a flag of a later call is as good as one of this call
@@ -174,32 +192,42 @@ type originRecorder struct {
 
 func (r *originRecorder) Access(at exec.Place, a *exec.ObservedAccess) {
 	r.observer.Access(at, a)
-	d := r.watched.doer(at.Block, at.Warp)
+	weak, update := scopeOf(a.Order, a.Scope) == race.NoScope, a.Kind == exec.Updates
+	loads := a.Kind != exec.Writes && !a.Reduction // a reduction returns no value
+	load, store, by := r.access(at, update)
 	bytes := a.Bytes * uint64(a.Elements)
 	for lane, addr := range a.Addresses {
 		if a.Lanes>>lane&1 == 0 || exec.IsShared(addr) || exec.IsWorkspace(addr) {
 			continue
 		}
-		if a.Kind != exec.Writes {
-			r.origins.load(addr, bytes, d, at.Site, scopeOf(a.Order, a.Scope) == race.NoScope)
+		if loads {
+			r.origins.load(addr, bytes, load, weak)
 		}
 		if a.Kind != exec.Reads && !a.Failed {
-			r.origins.store(addr, bytes, &origin{by: d, site: at.Site})
+			r.origins.store(addr, bytes, store, by, update)
 		}
 	}
 }
 
+// access is what the loads and stores of an instruction have in common, and who performs it.
+func (r *originRecorder) access(at exec.Place, update bool) (misread, *origin, *race.Thread) {
+	d, by := r.watched.doer(at.Block, at.Warp), r.warp(at.Block, at.Warp)
+	r.origins.accesses++
+	return misread{by: d, site: at.Site, update: update, at: by.Mark(), number: r.origins.accesses},
+		&origin{by: d, site: at.Site, number: r.origins.accesses}, by
+}
+
 func (r *originRecorder) Copy(at exec.Place, c *exec.ObservedCopy) {
 	r.observer.Copy(at, c)
-	d := r.watched.doer(at.Block, at.Warp)
+	load, store, by := r.access(at, false)
 	for _, from := range c.Reads {
 		if !exec.IsShared(from.Address) {
-			r.origins.load(from.Address, from.Bytes, d, at.Site, true)
+			r.origins.load(from.Address, from.Bytes, load, true)
 		}
 	}
 	for _, to := range c.Writes {
 		if !exec.IsShared(to.Address) {
-			r.origins.store(to.Address, to.Bytes, &origin{by: d, site: at.Site})
+			r.origins.store(to.Address, to.Bytes, store, by, false)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func (o *origins) explained(f taskFinding) Finding {
 	if store == nil {
 		return f.notStored(o.nearest(f.output))
 	}
-	m := o.misreadFor(store.by)
+	m := o.misreadFor(store)
 	if m == nil {
 		f.Sides = append(f.Sides, store.access())
 		f.Advice = "no load of global memory came too early or too late: look at what the kernel computes"
@@ -68,20 +68,20 @@ func (o *origins) nearest(out Output) *origin {
 	return nil
 }
 
-// misreadFor is a load in the call of a store that explains what that has stored: by the same warp, or else by the same
-// rank, or by any.
-func (o *origins) misreadFor(store *doer) (best *misread) {
+// misreadFor is a load before a store, in the same call, that explains what that has stored: by the same warp, or else
+// by the same rank, or by any.
+func (o *origins) misreadFor(store *origin) (best *misread) {
 	nearness := func(m *misread) int {
 		switch {
-		case m.by == store:
+		case m.by == store.by:
 			return 2
-		case m.by.Rank == store.Rank:
+		case m.by.Rank == store.by.Rank:
 			return 1
 		}
 		return 0
 	}
 	for _, m := range o.misreads {
-		if !m.again && m.by.sameCall(store) && (best == nil || nearness(m) > nearness(best)) {
+		if !m.again && m.number < store.number && m.by.sameCall(store.by) && (best == nil || nearness(m) > nearness(best)) {
 			best = m
 		}
 	}

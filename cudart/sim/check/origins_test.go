@@ -13,14 +13,16 @@ import (
 // to the store that has left it out.
 func TestWrongResultsAreTraced(t *testing.T) {
 	const (
-		load    = "20: ld.relaxed.sys.global.u32 %v, [%mine];\n"
-		waits   = "again:\n" + load + "setp.ne.u32 %p, %v, %n;\n@%p bra again;\n"
-		own     = "31: st.global.u32 [%mine+132], %n;\nend:\n"
-		result  = "30: st.global.u32 [%mine+128], %v;\n" + own
-		alone   = onlyOne + "@!%zero bra end;\n"
-		early   = "wrong-result, a load came before the store of the same call, -10-20-30"
-		advice  = "rank 0 block 0 warp 0 read what "
-		forThis = ": wait for the store of the same call, or clear the word for it"
+		load      = "20: ld.relaxed.sys.global.u32 %v, [%mine];\n"
+		waits     = "again:\n" + load + "setp.ne.u32 %p, %v, %n;\n@%p bra again;\n"
+		own       = "31: st.global.u32 [%mine+132], %n;\nend:\n"
+		result    = "30: st.global.u32 [%mine+128], %v;\n" + own
+		alone     = onlyOne + "@!%zero bra end;\n"
+		early     = "wrong-result, a load came before the store of the same call, -10-20-30"
+		computed  = "wrong-result, wrong, -30"
+		atCompute = "no load of global memory came too early or too late: look at what the kernel computes"
+		advice    = "rank 0 block 0 warp 0 read what "
+		forThis   = ": wait for the store of the same call, or clear the word for it"
 	)
 	receives := func(wait string) string {
 		const sends = "10: st.relaxed.sys.global.u32 [%peer], %n;\nbra end;\n"
@@ -50,9 +52,30 @@ func TestWrongResultsAreTraced(t *testing.T) {
 			2, 1, "wrong-result, a load came behind the store of a later call, -10-20-30",
 			"a barrier of the ranks is missing behind the read by rank 0: rank 1's next call overwrites",
 		},
+		"a counter": {
+			onlyOne + "10: red.release.sys.global.add.u32 [%mine], 1;\n" +
+				"20: red.release.sys.global.add.u32 [%peer], 1;\n" + result,
+			1, 7, computed, atCompute,
+		},
+		"a counter whose value is used": {
+			onlyOne + "10: atom.release.sys.global.add.u32 %w, [%mine], 1;\n" +
+				"20: atom.release.sys.global.add.u32 %w, [%peer], 1;\n" + result,
+			1, 7, computed, atCompute,
+		},
+		"a load behind the store": {
+			onlyOne + "@%zero bra receive;\nagain:\nld.relaxed.sys.global.u32 %w, [%mine+64];\nsetp.ne.u32 %p, %w, %n;\n" +
+				"@%p bra again;\n10: st.relaxed.sys.global.u32 [%peer], %n;\nbra end;\nreceive:\n" +
+				"30: st.global.u32 [%mine+128], %n;\n" + load + "st.relaxed.sys.global.u32 [%peer+64], %n;\n" + own,
+			1, 7, computed, atCompute,
+		},
+		"a load that the store waits for": {
+			onlyOne + "@%zero bra receive;\nagain:\nld.acquire.sys.global.u32 %w, [%mine];\nsetp.ne.u32 %p, %w, %n;\n" +
+				"@%p bra again;\n10: st.global.u32 [%peer+64], %n;\nbra end;\nreceive:\n20: ld.global.u32 %v, [%mine+64];\n" +
+				"st.release.sys.global.u32 [%peer], %n;\n" + result,
+			1, 7, computed, atCompute,
+		},
 		"another value": {
-			alone + result, 1, 1, "wrong-result, wrong, -30",
-			"no load of global memory came too early or too late: look at what the kernel computes",
+			alone + result, 1, 1, computed, atCompute,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -91,6 +91,18 @@ func (d *Detector) Join(later, earlier *Thread) {
 	earlier.tick()
 }
 
+// Mark is a place in the program of a thread.
+type Mark struct {
+	thread int
+	time   uint32
+}
+
+// Mark is the place that a thread has reached. It costs less than a Moment.
+func (t *Thread) Mark() Mark { return Mark{t.number, t.time} }
+
+// IsBehind reports whether what a thread does from now on is ordered behind what another one did at a mark.
+func (t *Thread) IsBehind(m Mark) bool { return m.time <= t.known.ordered.at(m.thread) }
+
 // Moment is what threads have done up to some places in their programs.
 type Moment struct {
 	ordered, anyScope vector
