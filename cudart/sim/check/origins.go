@@ -42,18 +42,22 @@ type origin struct {
 	number   int     // of the accesses of the run by warps
 }
 
-// misread is a load that has read what another call has written.
-type misread struct {
-	by   *doer
-	site exec.Site
-	read *origin // what it has read; nil: what was there before the first store
-	// due is the store of the load's own call, by another warp, that came behind the load; nil if there was none. Then it
-	// was too late: what it has read is of a later call.
-	due *origin
-	// update: the load is that of an atomic operation.
-	update bool
+// reading is what all loads of an instruction have in common.
+type reading struct {
+	by     *doer
+	site   exec.Site
+	update bool // by an atomic operation
 	at     race.Mark
 	number int // of the accesses of the run by warps
+}
+
+// misread is a load of a word that has read what another call has written.
+type misread struct {
+	*reading
+	read *origin // what it has read; nil: what was there before the first store
+	// due is the store of the load's own call, by another rank, that came behind the load; nil if there was none. Then it
+	// was too late: what it has read is of a later call.
+	due *origin
 	// again: the warp has loaded the word again since then.
 	again bool
 }
@@ -112,8 +116,8 @@ func (o *origins) store(addr, bytes uint64, s *origin, by *race.Thread, update b
 	}
 }
 
-// load notes that a warp has read some bytes: of is what all such loads of an instruction have in common.
-func (o *origins) load(addr, bytes uint64, of misread, weak bool) {
+// load notes that a warp has read some bytes.
+func (o *origins) load(addr, bytes uint64, of *reading, weak bool) {
 	by := of.by
 	for end := addr + bytes; addr < end; addr = (addr/4 + 1) * 4 {
 		p, at := o.page(addr, true), addr%originPageBytes
@@ -122,8 +126,7 @@ func (o *origins) load(addr, bytes uint64, of misread, weak bool) {
 			m.again = m.again || m.by == by
 			return m.by == by
 		})
-		m := &misread{}
-		*m, m.read = of, p.stores[at]
+		m := &misread{reading: of, read: p.stores[at]}
 		switch from := m.read; {
 		case from != nil && from.rank() != by.Rank && o.isBehind(from, by):
 			if weak { // a flag of a later call is as good as one of this call
@@ -141,7 +144,7 @@ func (o *origins) command(addr, bytes uint64, text string, of Actor) {
 	s := &origin{text: text, of: of, launches: len(o.run.grids)}
 	for i := range bytes {
 		if p := o.page(addr+i, false); p != nil {
-			p.stores[(addr+i)%originPageBytes] = s
+			p.overwrite((addr+i)%originPageBytes, s)
 		}
 	}
 }
@@ -155,8 +158,13 @@ func (o *origins) copied(dst, src, bytes uint64, of Actor) {
 			next.copied = from
 			s = &next
 		}
-		o.page(dst+i, true).stores[(dst+i)%originPageBytes] = s
+		o.page(dst+i, true).overwrite((dst+i)%originPageBytes, s)
 	}
+}
+
+// overwrite notes that a command has written a byte. No load before it waits for a store behind it.
+func (p *originPage) overwrite(at uint64, s *origin) {
+	p.stores[at], p.early[at/4] = s, nil
 }
 
 // at is the store that wrote a byte last; nil where that is not known.
@@ -210,10 +218,10 @@ func (r *originRecorder) Access(at exec.Place, a *exec.ObservedAccess) {
 }
 
 // access is what the loads and stores of an instruction have in common, and who performs it.
-func (r *originRecorder) access(at exec.Place, update bool) (misread, *origin, *race.Thread) {
+func (r *originRecorder) access(at exec.Place, update bool) (*reading, *origin, *race.Thread) {
 	d, by := r.watched.doer(at.Block, at.Warp), r.warp(at.Block, at.Warp)
 	r.origins.accesses++
-	return misread{by: d, site: at.Site, update: update, at: by.Mark(), number: r.origins.accesses},
+	return &reading{by: d, site: at.Site, update: update, at: by.Mark(), number: r.origins.accesses},
 		&origin{by: d, site: at.Site, number: r.origins.accesses}, by
 }
 
