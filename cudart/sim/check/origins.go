@@ -24,8 +24,8 @@ type origins struct {
 
 // originPage is what is kept of 256 bytes.
 type originPage struct {
-	stores [originPageBytes]*origin        // that wrote a byte last; nil: none, as far as it is known
-	early  [originPageBytes / 4][]*misread // loads of each word that may have been too early
+	stores [originPageBytes]*origin         // that wrote a byte last; nil: none, as far as it is known
+	early  [originPageBytes / 4]*earlyLoads // loads of each word that may have been too early
 }
 
 const originPageBytes = 256
@@ -107,7 +107,7 @@ func (o *origins) store(addr, bytes uint64, s *origin, by *race.Thread, update b
 	for ; bytes > 0; addr, bytes = addr+1, bytes-1 {
 		p, at := o.page(addr, true), addr%originPageBytes
 		p.stores[at] = s
-		for _, m := range p.early[at/4] {
+		for _, m := range p.early[at/4].all() {
 			if m.due == nil && m.by.Rank != s.by.Rank && m.by.sameCall(s.by) && !(update && m.update) && !by.IsBehind(m.at) {
 				m.due = s
 				o.misreads = append(o.misreads, m)
@@ -121,11 +121,8 @@ func (o *origins) load(addr, bytes uint64, of *reading, weak bool) {
 	by := of.by
 	for end := addr + bytes; addr < end; addr = (addr/4 + 1) * 4 {
 		p, at := o.page(addr, true), addr%originPageBytes
-		early := &p.early[at/4]
-		*early = slices.DeleteFunc(*early, func(m *misread) bool {
-			m.again = m.again || m.by == by
-			return m.by == by
-		})
+		early := p.early[at/4]
+		early.forget(by)
 		m := &misread{reading: of, read: p.stores[at]}
 		switch from := m.read; {
 		case from != nil && from.rank() != by.Rank && o.isBehind(from, by):
@@ -133,7 +130,11 @@ func (o *origins) load(addr, bytes uint64, of *reading, weak bool) {
 				o.misreads = append(o.misreads, m)
 			}
 		case from == nil || from.by == nil || !from.by.sameCall(by):
-			*early = append(*early, m)
+			if early == nil {
+				early = &earlyLoads{}
+				p.early[at/4] = early
+			}
+			early.add(m)
 		}
 	}
 }
