@@ -51,7 +51,9 @@ func (m mismatch) add(on *check.Rank, v reference.Verdict) {
 		Where: fmt.Sprintf("rank %d's %s: element %d is %s, want %s; wrong: %d of %d", on.Number, m.name, v.First,
 			bits(v.Got), bits(v.Want), v.Wrong, m.elements),
 		Advice: "a race among the other findings may be the reason",
-	}, check.Output{At: m.at, Bytes: m.elements * int64(m.size), Wrong: v.First * int64(m.size)})
+	}, check.Output{
+		At: m.at, Bytes: m.elements * int64(m.size), Wrong: v.First * int64(m.size), Restored: m.cause == notRestored,
+	})
 }
 
 // describe names a call of the run.

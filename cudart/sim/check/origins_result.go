@@ -7,10 +7,17 @@ import (
 	"gpurun/cudart/sim/check/race"
 )
 
-// explained adds to a wrong result where its first wrong element comes from.
+// explained adds to a wrong result where its first wrong element comes from. What should have been restored is signals:
+// their last store may be right, and that of the initial value is missing behind it.
 func (o *origins) explained(f taskFinding) Finding {
 	at := uint64(f.output.At)
 	store := o.of(at + uint64(f.output.Wrong))
+	if f.output.Restored {
+		if store != nil {
+			f.Sides, f.Advice = append(f.Sides, store.access()), "store the initial value again behind this store, in every call"
+		}
+		return f.Finding
+	}
 	if store == nil {
 		return f.notStored(o.nearest(f.output))
 	}

@@ -97,6 +97,36 @@ func TestWrongResultsAreTraced(t *testing.T) {
 	}
 }
 
+// What a call should have restored has the store that changed it last, and no load is blamed.
+func TestRestoredBuffersAreTraced(t *testing.T) {
+	p := program{
+		body:  onlyOne + "20: ld.relaxed.sys.global.u32 %v, [%mine];\n30: st.relaxed.sys.global.u32 [%peer], %n;\nend:\n",
+		ranks: 2, threads: 32, launches: ones(2),
+	}
+	e, err := Explore(Config{Ranks: 2}, Exploration{Schedules: 4, Diagnose: true}, func(r *Rank) error {
+		if err := p.rank(r); err != nil || r.Number > 0 {
+			return err
+		}
+		if err := r.Meet(); err != nil {
+			return err
+		}
+		names := r.run.memory.names
+		mine := slices.IndexFunc(names, func(n named) bool { return n.rank == r.Number })
+		r.AddWrongResult(Finding{
+			Cause: "not restored", Sides: []Access{{Actor: Actor{Command: "call"}, Text: "signals"}}, Where: "the flags",
+		}, Output{At: cudart.DevicePtr(names[mine].begin), Bytes: 4, Restored: true})
+		return nil
+	})
+	if err != nil || e.Err != nil {
+		t.Fatal(err, e.Err)
+	}
+	i := slices.IndexFunc(e.Findings, func(f Found) bool { return f.Kind == WrongResult })
+	const want, advice = "wrong-result, not restored, -30", "store the initial value again behind this store, in every call"
+	if f := e.Findings[max(i, 0)]; i < 0 || short(f.Finding) != want || f.Origin != "" || f.Advice != advice {
+		t.Errorf("%v, want %s", e.Findings, want)
+	}
+}
+
 // summing is a task whose rank 0 must have a sum behind its flags, at %mine+128.
 func (p program) summing(want uint32) func(*Rank) error {
 	return func(r *Rank) error {

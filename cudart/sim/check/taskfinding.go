@@ -13,6 +13,8 @@ type Output struct {
 	At    cudart.DevicePtr
 	Bytes int64
 	Wrong int64 // the first byte of the first wrong element, from At on
+	// Restored says that the calls should have left the output as it was.
+	Restored bool
 }
 
 // taskFinding is a finding of a task, about an output.
