@@ -47,6 +47,8 @@ type reading struct {
 	by     *doer
 	site   exec.Site
 	update bool // by an atomic operation
+	strong bool
+	bytes  uint64
 	at     race.Mark
 	number int // of the accesses of the run by warps
 }
@@ -61,6 +63,10 @@ type misread struct {
 	// again: the warp has loaded the word again since then.
 	again bool
 }
+
+// mayBePacket reports whether a strong load may read data along with its flag, as more than four bytes show. A flag may
+// have eight bytes, too.
+func (r *reading) mayBePacket() bool { return r.strong && !r.update && r.bytes > 4 }
 
 // rank is whose store it is.
 func (s *origin) rank() int {
@@ -117,16 +123,16 @@ func (o *origins) store(addr, bytes uint64, s *origin, by *race.Thread, update b
 }
 
 // load notes that a warp has read some bytes.
-func (o *origins) load(addr, bytes uint64, of *reading, weak bool) {
+func (o *origins) load(addr uint64, of *reading) {
 	by := of.by
-	for end := addr + bytes; addr < end; addr = (addr/4 + 1) * 4 {
+	for end := addr + of.bytes; addr < end; addr = (addr/4 + 1) * 4 {
 		p, at := o.page(addr, true), addr%originPageBytes
 		early := p.early[at/4]
 		early.forget(by)
 		m := &misread{reading: of, read: p.stores[at]}
 		switch from := m.read; {
 		case from != nil && from.rank() != by.Rank && o.isBehind(from, by):
-			if weak { // a flag of a later call is as good as one of this call
+			if !of.strong || of.mayBePacket() { // a flag of a later call is as good as one of this call
 				o.misreads = append(o.misreads, m)
 			}
 		case from == nil || from.by == nil || !from.by.sameCall(by):
@@ -201,19 +207,19 @@ type originRecorder struct {
 
 func (r *originRecorder) Access(at exec.Place, a *exec.ObservedAccess) {
 	r.observer.Access(at, a)
-	weak, update := scopeOf(a.Order, a.Scope) == race.NoScope, a.Kind == exec.Updates
+	update := a.Kind == exec.Updates
 	loads := a.Kind != exec.Writes && !a.Reduction // a reduction returns no value
 	load, store, by := r.access(at, update)
-	bytes := a.Bytes * uint64(a.Elements)
+	load.strong, load.bytes = scopeOf(a.Order, a.Scope) != race.NoScope, a.Bytes*uint64(a.Elements)
 	for lane, addr := range a.Addresses {
 		if a.Lanes>>lane&1 == 0 || exec.IsShared(addr) || exec.IsWorkspace(addr) {
 			continue
 		}
 		if loads {
-			r.origins.load(addr, bytes, load, weak)
+			r.origins.load(addr, load)
 		}
 		if a.Kind != exec.Reads && !a.Failed {
-			r.origins.store(addr, bytes, store, by, update)
+			r.origins.store(addr, load.bytes, store, by, update)
 		}
 	}
 }
@@ -231,7 +237,9 @@ func (r *originRecorder) Copy(at exec.Place, c *exec.ObservedCopy) {
 	load, store, by := r.access(at, false)
 	for _, from := range c.Reads {
 		if !exec.IsShared(from.Address) {
-			r.origins.load(from.Address, from.Bytes, load, true)
+			of := *load
+			of.bytes = from.Bytes
+			r.origins.load(from.Address, &of)
 		}
 	}
 	for _, to := range c.Writes {

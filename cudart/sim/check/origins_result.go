@@ -24,7 +24,7 @@ func (o *origins) explained(f taskFinding) Finding {
 	m := o.misreadFor(store)
 	if m == nil {
 		f.Sides = append(f.Sides, store.access())
-		f.Advice = "no load of global memory came too early or too late: look at what the kernel computes"
+		f.Advice = "no load is known to have come too early or too late: look at what the kernel computes"
 		return f.Finding
 	}
 	load := sideOf(m.by, m.site, race.Read)
@@ -32,6 +32,9 @@ func (o *origins) explained(f taskFinding) Finding {
 		f.Origin, f.Sides = finding.ReadLate, append(f.Sides, m.read.access(), load, store.access())
 		f.Advice = fmt.Sprintf("%s behind the read by rank %d: rank %d's next call overwrites", noMeeting,
 			load.Rank, m.read.rank())
+		if m.mayBePacket() {
+			f.Advice += "; if the word is a flag without data, look at what the kernel computes"
+		}
 		return f.Finding
 	}
 	f.Origin, f.Sides = finding.ReadEarly, append(f.Sides, m.due.access(), load, store.access())
@@ -76,16 +79,19 @@ func (o *origins) nearest(out Output) *origin {
 }
 
 // misreadFor is a load before a store, in the same call, that explains what that has stored: by the same warp, or else
-// by the same rank, or by any.
+// by the same rank, or by any. What may be a flag of a later call explains less.
 func (o *origins) misreadFor(store *origin) (best *misread) {
-	nearness := func(m *misread) int {
+	nearness := func(m *misread) (n int) {
 		switch {
 		case m.by == store.by:
-			return 2
+			n = 4
 		case m.by.Rank == store.by.Rank:
-			return 1
+			n = 2
 		}
-		return 0
+		if m.due == nil && m.mayBePacket() {
+			return n
+		}
+		return n + 1
 	}
 	for _, m := range o.misreads {
 		if !m.again && m.number < store.number && m.by.sameCall(store.by) && (best == nil || nearness(m) > nearness(best)) {

@@ -20,7 +20,7 @@ func TestWrongResultsAreTraced(t *testing.T) {
 		alone     = onlyOne + "@!%zero bra end;\n"
 		early     = "wrong-result, a load came before the store of the same call, -10-20-30"
 		computed  = "wrong-result, wrong, -30"
-		atCompute = "no load of global memory came too early or too late: look at what the kernel computes"
+		atCompute = "no load is known to have come too early or too late: look at what the kernel computes"
 		advice    = "rank 0 block 0 warp 0 read what "
 		forThis   = ": wait for the store of the same call, or clear the word for it"
 	)
@@ -73,6 +73,14 @@ func TestWrongResultsAreTraced(t *testing.T) {
 				"@%p bra again;\n10: st.global.u32 [%peer+64], %n;\nbra end;\nreceive:\n20: ld.global.u32 %v, [%mine+64];\n" +
 				"st.release.sys.global.u32 [%peer], %n;\n" + result,
 			1, 7, computed, atCompute,
+		},
+		"a packet of a later call": {
+			onlyOne + "@%zero bra receive;\ncvt.u64.u32 %t, %n;\n10: st.relaxed.sys.global.u64 [%peer], %t;\nbra end;\n" +
+				"receive:\nagain:\n20: ld.relaxed.sys.global.u64 %t, [%mine];\ncvt.u32.u64 %v, %t;\n" +
+				"setp.lt.u32 %p, %v, %n;\n@%p bra again;\nsetp.ne.u32 %q, %n, 1;\n@%q bra end;\n" + result,
+			2, 1, "wrong-result, a load came behind the store of a later call, -10-20-30",
+			"a barrier of the ranks is missing behind the read by rank 0: rank 1's next call overwrites; " +
+				"if the word is a flag without data, look at what the kernel computes",
 		},
 		"another value": {
 			alone + result, 1, 1, computed, atCompute,
