@@ -37,7 +37,8 @@ func (s *stream) transfer(kind race.Kind, command string, at cudart.DevicePtr, n
 		}
 		addr += size * uint64(elements)
 	}
-	if o := s.device.run.origins; o != nil && kind == race.Write {
+	// Copy notes what it has copied: its destination may overlap its source.
+	if o := s.device.run.origins; o != nil && kind == race.Write && command != "copy" {
 		o.command(uint64(at), uint64(n), command, s.actor())
 	}
 	s.device.run.trace.mix(uint64(kind), uint64(at), uint64(n))

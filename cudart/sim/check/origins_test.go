@@ -121,7 +121,8 @@ func TestRestoredBuffersAreTraced(t *testing.T) {
 		names := r.run.memory.names
 		mine := slices.IndexFunc(names, func(n named) bool { return n.rank == r.Number })
 		r.AddWrongResult(Finding{
-			Cause: "not restored", Sides: []Access{{Actor: Actor{Command: "call"}, Text: "signals"}}, Where: "the flags",
+			Cause: "not restored", Where: "the flags",
+			Sides: []Access{{Actor: Actor{Command: "call"}, Text: "signals"}},
 		}, Output{At: cudart.DevicePtr(names[mine].begin), Bytes: 4, Restored: true})
 		return nil
 	})
@@ -129,7 +130,10 @@ func TestRestoredBuffersAreTraced(t *testing.T) {
 		t.Fatal(err, e.Err)
 	}
 	i := slices.IndexFunc(e.Findings, func(f Found) bool { return f.Kind == WrongResult })
-	const want, advice = "wrong-result, not restored, -30", "store the initial value again behind this store, in every call"
+	const (
+		want   = "wrong-result, not restored, -30"
+		advice = "store the initial value again behind this store, in every call"
+	)
 	if f := e.Findings[max(i, 0)]; i < 0 || short(f.Finding) != want || f.Origin != "" || f.Advice != advice {
 		t.Errorf("%v, want %s", e.Findings, want)
 	}
@@ -148,6 +152,9 @@ func (p program) summing(want uint32) func(*Rank) error {
 		names := r.run.memory.names
 		mine := slices.IndexFunc(names, func(n named) bool { return n.rank == r.Number })
 		at, got := cudart.DevicePtr(names[mine].begin)+128, make([]byte, 8)
+		if err := s.Copy(at, at, int64(len(got))); err != nil { // the stores are still known
+			return err
+		}
 		if err := s.Download(got, at); err != nil {
 			return err
 		}
