@@ -145,7 +145,7 @@ func (m *merge) find(f engine.Found, c plannedCase, name string) (at int) {
 		return at
 	}
 	known := &m.found[at]
-	if len(f.Sides) > len(known.Sides) { // it is known where a wrong result comes from
+	if len(f.Sides) > len(known.Sides) || known.Origin == "" && f.Origin != "" { // a wrong result was traced
 		before := known.Found
 		*known = merged{Found: f, request: c.command, planned: c, name: name}
 		f = before
