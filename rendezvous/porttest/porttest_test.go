@@ -1,9 +1,11 @@
 package porttest
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os/exec"
+	"syscall"
 	"testing"
 )
 
@@ -43,10 +45,13 @@ func TestAPortCanBeOpenedAtOnce(t *testing.T) {
 	}
 }
 
-// A port at which this test listens, or a client is connected, is in use.
+// A port at which this test listens is in use until it is closed.
 func TestPortsInUse(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", address)
+		if errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) {
+			continue // a machine may have no IPv6
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
