@@ -19,6 +19,7 @@ const (
 	leastFiles   = 32
 	leastThreads = 24
 	leastMemory  = 128 << 20 // bytes of address space: a thread has a stack of 8 MiB
+	leastFile    = 1 << 20   // bytes of a file: scripts for Python, and logs; simulated memory is a file, too
 )
 
 // Check returns why gpurun cannot run under the limits of this process, or nil. The files come first: to read anything
@@ -28,6 +29,11 @@ func Check() error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err == nil && files.Cur < leastFiles {
 		return fmt.Errorf("the limit of open files is %d (ulimit -n), and gpurun needs %d and about 10 for each rank: "+
 			"raise it", files.Cur, leastFiles)
+	}
+	var size unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &size); err == nil && size.Cur < leastFile {
+		return fmt.Errorf("a file may have %d KiB at most (ulimit -f), and gpurun needs %d: raise it", size.Cur>>10,
+			leastFile>>10)
 	}
 	memory, err := unix.Mmap(-1, 0, leastMemory, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err == nil {
