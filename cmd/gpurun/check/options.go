@@ -76,7 +76,7 @@ const (
 // minute on two cores, that of a kernel of 30 lines about two seconds.
 const (
 	fewSchedules        = 5  // everything
-	collectiveSchedules = 20 // all algorithms of a collective
+	collectiveSchedules = 19 // all algorithms of a collective
 	usualSchedules      = 24 // chosen algorithms, or a kernel file
 )
 
