@@ -10,7 +10,7 @@ func dataInstructions() []instruction {
 	)
 	return []instruction{
 		{"9.7.9.3", "mov", "all types; packing and unpacking of vectors; .v2 .v4", (*compiler).move},
-		{"9.7.9.6", "shfl.sync", ".up .down .bfly .idx; d|p", (*compiler).shuffle},
+		{"9.7.9.6", "shfl.sync", ".up .down .bfly .idx; d\\|p", (*compiler).shuffle},
 		{"9.7.9.7", "prmt", ".b32; .f4e .b4e .rc8 .ecl .ecr .rc16", (*compiler).permute},
 		{"9.7.9.8", "ld", accesses, (*compiler).load},
 		{"9.7.9.9", "ld.global.nc", "as ld", (*compiler).load},
