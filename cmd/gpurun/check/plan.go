@@ -283,23 +283,32 @@ func (c plannedCase) variants() []plannedCase {
 // others are gpurun's own algorithms of the collective, beside one of these, that can make its calls, too. They all use
 // the same flags, packets and mailboxes.
 func (c plannedCase) others() (all []*collective.Algorithm) {
-	a, k := c.calls.Algorithm, c.calls
+	a := c.calls.Algorithm
 	of, ok := kernels.Find(a.Collective)
 	if a.File != "" || !ok {
 		return nil
 	}
 	for _, o := range of.Algorithms {
-		_, runs := o.Find(k.DType, k.Op, collective.NoEpilogue, c.world, c.on.sm())
-		if runs && o != a && o.Needs.Library == "" && !o.Needs.Multicast && !o.Needs.FreshArguments && o.Areas == nil &&
-			!slices.ContainsFunc(k.Counts, func(n int64) bool {
-				call := k.Call(0)
-				call.Count = n
-				return o.Check(call, c.world) != nil
-			}) {
+		if o != a && c.mixes(o) {
 			all = append(all, o)
 		}
 	}
 	return all
+}
+
+// mixes reports whether an algorithm can make the calls, and needs nothing that the case may not have.
+func (c plannedCase) mixes(o *collective.Algorithm) bool {
+	call := c.calls.Call(0)
+	if n := o.Needs; n.Library != "" || n.Multicast || n.FreshArguments || o.Areas != nil {
+		return false
+	}
+	if _, ok := o.Find(call.DType, call.Op, collective.NoEpilogue, c.world, c.on.sm()); !ok {
+		return false
+	}
+	return !slices.ContainsFunc(c.calls.Counts, func(count int64) bool {
+		call.Count = count
+		return o.Check(call, c.world) != nil
+	})
 }
 
 // task is what a rank does.
