@@ -13,6 +13,7 @@ var eras = map[string]string{
 	"with messages, and finalize": "-DVERSION=21403",
 	"scalable":                    "-DVERSION=22304",
 	"with 8-bit floats":           "-DVERSION=22403",
+	"with windows":                "-DVERSION=22703",
 	"with alltoall":               "-DVERSION=22809",
 }
 

@@ -12,6 +12,7 @@ type functions struct {
 	initRank, initRankScalable, finalize, destroy, abort             dl.Func
 	asyncError, groupStart, groupEnd, send, recv                     dl.Func
 	allReduce, reduceScatter, allGather, broadcast, reduce, allToAll dl.Func
+	windowRegister, windowDeregister                                 dl.Func
 
 	// initByValue is initRank, whose 128-byte id travels by value and so has no
 	// place among the integers of a dl.Func.
@@ -47,5 +48,7 @@ func (f *functions) bindings() []dl.Binding {
 		dl.Optional(&f.initRankScalable, "ncclCommInitRankScalable"), // since 2.23
 		dl.Optional(&f.finalize, "ncclCommFinalize"),                 // since 2.14
 		dl.Optional(&f.allToAll, "ncclAlltoAll"),                     // since 2.28
+		dl.Optional(&f.windowRegister, "ncclCommWindowRegister"),     // since 2.27
+		dl.Optional(&f.windowDeregister, "ncclCommWindowDeregister"), // since 2.27
 	}
 }

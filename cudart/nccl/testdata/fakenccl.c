@@ -2,7 +2,9 @@
    threads of one machine, and at once: streams are not looked at, unless
    FAKE_NCCL_STREAM says which one is expected. VERSION, as ncclGetVersion tells
    it, decides which functions there are. FAKE_NCCL_INIT is what initializing
-   returns, FAKE_NCCL_ASYNC what failed in the background. See ranks.h for more.
+   returns, FAKE_NCCL_ASYNC what failed in the background. FAKE_NCCL_WINDOW is what
+   registering a window returns; none makes no window of it. A communicator with a window
+   takes no buffers outside of that. See ranks.h for more.
 
    cc -shared -fPIC -o libnccl.so.2 fakenccl.c */
 #include "ranks.h"
@@ -21,6 +23,8 @@ typedef struct {
 typedef struct {
 	int live;
 	int finalized;
+	const char *window; /* the memory that is registered */
+	size_t window_size;
 	struct group group;
 } *ncclComm_t;
 
@@ -106,6 +110,8 @@ int ncclCommFinalize(ncclComm_t comm)
 	int code = check_comm(comm);
 	if (code)
 		return code;
+	if (comm->window)
+		return fail(USAGE, "finalizing: %s", "a window is left");
 	comm->finalized = 1;
 	return meet(&comm->group) ? fail(SYSTEM, "finalizing: %s", "a rank did not come") : SUCCESS;
 }
@@ -147,6 +153,51 @@ int ncclCommGetAsyncError(ncclComm_t comm, int *error)
 	return code;
 }
 
+#if VERSION >= 22703
+int ncclCommWindowRegister(ncclComm_t comm, void *buffer, size_t size, void **window, int flags)
+{
+	const char *wanted = getenv("FAKE_NCCL_WINDOW"), *complaint;
+	struct call call = {WINDOW, 0, 0, 0, size};
+	int code = check_comm(comm);
+	*window = NULL;
+	if (code)
+		return code;
+	if (flags != 1)
+		return fail(ARGUMENT, "registering: %s", "the flags");
+	if (!buffer || !size || comm->window)
+		return fail(ARGUMENT, "registering: %s", "the buffer");
+	if (wanted && strcmp(wanted, "none") == 0)
+		return SUCCESS;
+	if (wanted && *wanted)
+		return fail(atoi(wanted), "registering: %s", "the test says so");
+	complaint = agree(&comm->group, &call);
+	if (complaint || meet(&comm->group))
+		return fail(INTERNAL, "registering: %s", complaint ? complaint : "a rank left");
+	comm->window = buffer;
+	comm->window_size = size;
+	*window = &comm->window;
+	return SUCCESS;
+}
+
+int ncclCommWindowDeregister(ncclComm_t comm, void *window)
+{
+	int code = check_comm(comm);
+	if (code)
+		return code;
+	if (!comm->window || window != &comm->window)
+		return fail(ARGUMENT, "deregistering: %s", "the window");
+	comm->window = NULL;
+	return SUCCESS;
+}
+#endif
+
+/* registered reports whether a buffer lies in the window, where there is one. */
+static int registered(ncclComm_t comm, const void *buffer, size_t bytes)
+{
+	const char *begin = buffer;
+	return !comm->window || (begin >= comm->window && begin + bytes <= comm->window + comm->window_size);
+}
+
 /* check is what all collectives check of their arguments. */
 static int check(const struct call *call, ncclComm_t comm, const void *recv, void *stream)
 {
@@ -171,8 +222,13 @@ static int run(struct call call, const void *send, void *recv, ncclComm_t comm, 
 {
 	int code = check(&call, comm, recv, stream);
 	const char *complaint;
+	size_t bytes;
 	if (code)
 		return code;
+	bytes = call.count * size_of(call.type);
+	if (!registered(comm, send, bytes * (size_t)(part_per_rank(call.kind) ? comm->group.world : 1)) ||
+	    !registered(comm, recv, bytes * (size_t)(call.kind == ALLGATHER ? comm->group.world : 1)))
+		return fail(ARGUMENT, "%s", "the buffer is in no window");
 	complaint = collective(&comm->group, &call, send, recv);
 	return complaint ? fail(INTERNAL, "%s", complaint) : SUCCESS;
 }
