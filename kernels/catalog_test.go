@@ -79,10 +79,12 @@ func TestEveryModuleHasItsEntries(t *testing.T) {
 var everything = map[string][]string{
 	"allreduce": {
 		"naive", "oneshot", "oneshot_ll", "oneshot_lamport", "twoshot", "twoshot_lamport", "twoshot_push", "copy_engine",
-		"multimem_oneshot", "multimem_twoshot", "nccl", "nvshmem",
+		"multimem_oneshot", "multimem_twoshot", "nccl", "nccl_symmetric", "nvshmem",
 	},
-	"allgather":     {"naive", "pull", "push", "ll", "lamport", "bulk", "copy_engine", "multimem", "nccl", "nvshmem"},
-	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nvshmem"},
+	"allgather": {
+		"naive", "pull", "push", "ll", "lamport", "bulk", "copy_engine", "multimem", "nccl", "nccl_symmetric", "nvshmem",
+	},
+	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nccl_symmetric", "nvshmem"},
 	"broadcast":     {"naive", "p2p", "ll", "lamport", "bulk", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reduce":        {"naive", "p2p", "ll", "oneshot_lamport", "twoshot_lamport", "twoshot_bulk", "copy_engine", "nccl"},
 	"gather":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
@@ -165,6 +167,10 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 		return nil
 	case a.Name == "nvshmem" && d.SignificandBits > 0 && d.Size == 1:
 		return nil
+	case a.Name == "nccl_symmetric" && (d.SignificandBits == 0 || d.Size > 4):
+		return nil
+	case a.Name == "nccl_symmetric":
+		return []collective.Op{"sum"}
 	case a.Name == "nvshmem":
 		return []collective.Op{"sum", "prod", "min", "max"}
 	}

@@ -30,6 +30,9 @@ type Traits struct {
 	// Library names the library whose symmetric heap it is, which also is the name of that library's
 	// algorithms; empty is none.
 	Library string
+	// RegisteredBy names a library's algorithms that register the memory with the library; empty
+	// is none.
+	RegisteredBy string
 }
 
 // row describes one memory backend.
@@ -48,7 +51,10 @@ func table() []row {
 			Title: "memory", Selectable: true, OnGPUs: true, Simulated: true,
 			Multicast: true, AcrossMachines: true, // where it becomes Private
 		}, autoCandidates},
-		{VMM, Traits{Title: "VMM memory", Selectable: true, OnGPUs: true, PeerAccess: true, Multicast: true}, vmmCandidates},
+		{VMM, Traits{
+			Title: "VMM memory", Selectable: true, OnGPUs: true, PeerAccess: true, Multicast: true,
+			RegisteredBy: "nccl_symmetric",
+		}, vmmCandidates},
 		{IPC, Traits{Title: "CUDA IPC memory", Selectable: true, OnGPUs: true, PeerAccess: true}, ipcCandidates},
 		{NVSHMEMHeap, Traits{
 			Title: "NVSHMEM memory", Selectable: true, OnGPUs: true,
@@ -90,11 +96,11 @@ func Selectable() []string {
 	return names
 }
 
-// HeapOf returns the backend that is a library's symmetric heap. Algorithms of that library work on
-// no other memory.
-func HeapOf(library string) (k Kind, ok bool) {
+// RequiredBy returns the backend whose memory a library's algorithms need: the library's symmetric
+// heap, or memory that can be registered with the library. ok is false if any memory will do.
+func RequiredBy(library string) (k Kind, ok bool) {
 	for _, r := range table() {
-		if library != "" && r.traits.Library == library {
+		if library != "" && (r.traits.Library == library || r.traits.RegisteredBy == library) {
 			return r.kind, true
 		}
 	}

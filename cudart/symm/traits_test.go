@@ -37,9 +37,9 @@ func TestNamesOfBackends(t *testing.T) {
 	if got := Kind("shm").Traits(); got != (Traits{}) {
 		t.Errorf("an unknown kind has %+v", got)
 	}
-	for library, want := range map[string]Kind{"nvshmem": NVSHMEMHeap, "nccl": "", "": ""} {
-		if got, ok := HeapOf(library); got != want || ok != (want != "") {
-			t.Errorf("heap of %q: %q, %v", library, got, ok)
+	for library, want := range map[string]Kind{"nvshmem": NVSHMEMHeap, "nccl_symmetric": VMM, "nccl": "", "": ""} {
+		if got, ok := RequiredBy(library); got != want || ok != (want != "") {
+			t.Errorf("memory of %q: %q, %v", library, got, ok)
 		}
 	}
 }

@@ -29,7 +29,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
 			naive.Algorithm(name, shape), Pull(), Push(), LL(), Lamport(), Bulk(), CopyEngine(), Multimem(),
-			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
+			libraries.NCCL(name, shape), libraries.NCCLSymmetric(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: collective.BesideOwnPart,
 		Choose:    choose,

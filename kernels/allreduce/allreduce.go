@@ -37,7 +37,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 			naive.Algorithm(name, shape), OneShot(), OneShotLL(), OneShotLamport(), TwoShot(), TwoShotLamport(), TwoShotPush(),
 			CopyEngine(),
 			MultimemOneShot(), MultimemTwoShot(),
-			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
+			libraries.NCCL(name, shape), libraries.NCCLSymmetric(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: func(world int) float64 { return 2 * float64(world-1) / float64(world) },
 		Choose:    choose,

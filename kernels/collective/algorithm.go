@@ -79,6 +79,10 @@ type Needs struct {
 	GPU bool
 }
 
+// AcrossMachines reports whether ranks may be on several machines: those of a library's algorithm may,
+// unless it accesses the peers' memory.
+func (a *Algorithm) AcrossMachines() bool { return a.Needs.Library != "" && !a.Needs.Peers }
+
 // Find picks the kernel for a call on devices of a compute capability: of the kernels for the
 // latest architecture, it prefers the one specialized for the world size.
 func (a *Algorithm) Find(d DType, op Op, e EpilogueKind, world, sm int) (best Kernel, ok bool) {

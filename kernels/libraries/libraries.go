@@ -2,17 +2,17 @@
 // and timed in the same run as gpurun's own. NCCL has every collective except the barrier; NVSHMEM
 // has some. For products by cuBLAS see kernels/matmul.
 //
-// The libraries use neither gpurun's peer access nor its kernels. Between machines they choose the
-// network themselves.
+// The libraries do not use gpurun's kernels. Between machines they choose the network themselves.
 package libraries
 
 import "gpurun/kernels/collective"
 
 // The libraries, by the names of their algorithms.
 const (
-	NCCLName    = "nccl"
-	NVSHMEMName = "nvshmem"
-	CUBLASName  = "cublas"
+	NCCLName          = "nccl"
+	NCCLSymmetricName = "nccl_symmetric"
+	NVSHMEMName       = "nvshmem"
+	CUBLASName        = "cublas"
 )
 
 // NCCL is a collective of that shape by libnccl.so.2. It has all of gpurun's types and operations.
@@ -20,6 +20,24 @@ const (
 func NCCL(of string, shape collective.Shape) *collective.Algorithm {
 	return collective.FromLibrary(of, shape, NCCLName, "NVIDIA's NCCL, to measure against and to reach across machines",
 		collective.Ops, everyType)
+}
+
+// NCCLSymmetric is a collective of that shape by libnccl.so.2, on memory that is registered with
+// NCCL on all ranks. It is for the [NCCLSymmetricCollectives], and among their reductions for sums
+// of floats of up to 32 bits: NCCL 2.27 to 2.30 have symmetric kernels for these, and take the
+// kernels of [NCCL] for others. The ranks map each other's memory.
+func NCCLSymmetric(of string, shape collective.Shape) *collective.Algorithm {
+	a := collective.FromLibrary(of, shape, NCCLSymmetricName, "NVIDIA's NCCL, on memory that is registered on all ranks",
+		func() []collective.Op { return []collective.Op{collective.Sum} }, isShortFloat)
+	a.Needs.Peers = true
+	return a
+}
+
+// NCCLSymmetricCollectives are the collectives that NCCL has symmetric kernels for.
+func NCCLSymmetricCollectives() []string { return []string{"allreduce", "allgather", "reducescatter"} }
+
+func isShortFloat(d collective.DType) bool {
+	return d.Kind == collective.FloatingPoint && d.Size <= collective.Float.Size
 }
 
 // NVSHMEM is a collective of that shape by the calls of libnvshmem_host.so.3
@@ -50,7 +68,8 @@ func everyType(collective.DType) bool { return true }
 // elements of a type; 0 is any. NCCL has no reductions of 8-bit floats before 9.0;
 // elements that are only moved, by [collective.None], are bytes to it.
 func MinSM(library string, d collective.DType, op collective.Op) int {
-	if library == NCCLName && op != collective.None && d.Kind == collective.FloatingPoint && d.Size == 1 {
+	isNCCL := library == NCCLName || library == NCCLSymmetricName
+	if isNCCL && op != collective.None && d.Kind == collective.FloatingPoint && d.Size == 1 {
 		return 90
 	}
 	return 0

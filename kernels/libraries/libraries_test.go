@@ -19,6 +19,7 @@ func TestMinSM(t *testing.T) {
 		{NCCLName, collective.Int8, collective.Sum, 0},
 		{NCCLName, collective.BFloat16, collective.Sum, 0},
 		{NVSHMEMName, collective.F8E4M3, collective.None, 0},
+		{NCCLSymmetricName, collective.F8E4M3, collective.Sum, 90},
 	} {
 		if got := MinSM(tt.library, tt.dtype, tt.op); got != tt.want {
 			t.Errorf("%s, %s of %s: %d, want %d", tt.library, tt.op, tt.dtype.Name, got, tt.want)

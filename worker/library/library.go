@@ -6,6 +6,7 @@ package library
 import (
 	"fmt"
 
+	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 )
@@ -31,6 +32,14 @@ type Library interface {
 	// memory. Heap prepares one with room for so many bytes.
 	HasHeap() bool
 	Heap(bytes int64, oneMachine bool) (symm.NVSHMEM, error)
+}
+
+// Registrar is a [Library] that works on memory which is registered with it.
+type Registrar interface {
+	// Register registers this rank's memory, which is as large on every rank. All ranks call
+	// it, after Join and before the first call of a collective, and it waits for them. Leave
+	// and Abort end that.
+	Register(at cudart.DevicePtr, bytes int64) error
 }
 
 // Open opens a library from a file; an empty path is to be searched for.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 	"gpurun/worker/peers"
 	"gpurun/worker/status"
@@ -116,9 +117,12 @@ func (s *Set) AsyncError(name string) error {
 	return nil
 }
 
-// Join has the ranks meet in every one of the libraries that the plan needs, and returns
-// these as the kernels' communicator wants them.
-func (s *Set) Join(ctx context.Context, needs func(name string) bool) (map[string]collective.Library, error) {
+// Join has the ranks meet in every one of the libraries that the plan needs, registers the
+// shared memory with those that want it, and returns the libraries as the kernels'
+// communicator wants them.
+func (s *Set) Join(ctx context.Context, needs func(name string) bool, memory *symm.Memory) (
+	map[string]collective.Library, error,
+) {
 	needed := map[string]collective.Library{}
 	for _, name := range s.names { // in the same order everywhere
 		if !needs(name) {
@@ -129,6 +133,9 @@ func (s *Set) Join(ctx context.Context, needs func(name string) bool) (map[strin
 			if err := s.join(ctx, l); err != nil {
 				return nil, fmt.Errorf("joining the ranks in %s: %w", l.Title(), err)
 			}
+		}
+		if err := s.register(l, memory); err != nil {
+			return nil, err
 		}
 		needed[name] = l
 	}
@@ -160,6 +167,20 @@ func (s *Set) join(ctx context.Context, l Library) error {
 		return &Error{l.Title(), err}
 	}
 	s.joined = append(s.joined, l)
+	return nil
+}
+
+// register registers memory with a library that works on no other.
+func (s *Set) register(l Library, memory *symm.Memory) error {
+	r, ok := l.(Registrar)
+	if !ok {
+		return nil
+	}
+	activity := "registering memory with " + l.Title()
+	err := s.supervise(activity, func() error { return r.Register(memory.Local, memory.Bytes) })
+	if err != nil {
+		return fmt.Errorf("%s: %w", activity, &Error{l.Title(), err})
+	}
 	return nil
 }
 

@@ -15,7 +15,7 @@ func (r *Rank) Connect(ctx context.Context, plan workload.Plan, caps workload.Ca
 	layout workload.Layout,
 ) error {
 	r.Status.Begin(phases.Enter)
-	joined, err := r.Libraries.Join(ctx, plan.Needs)
+	joined, err := r.Libraries.Join(ctx, plan.Needs, r.memory)
 	if err != nil {
 		return err
 	}

@@ -117,9 +117,9 @@ func (s *settlement) memoryOptions(bytes int64) (symm.Options, error) {
 		Kind: requested, Multicast: s.plan.NeedsMulticast(), AcrossMachines: job.SpansMachines(), OnStep: s.begins,
 	}
 	for _, name := range s.plan.Libraries() {
-		heap, ok := symm.HeapOf(name)
-		if ok && heap != requested && s.plan.Needs(name) {
-			o.Kind, o.Why = heap, "its collectives work on no other"
+		kind, ok := symm.RequiredBy(name)
+		if ok && kind != requested && s.plan.Needs(name) {
+			o.Kind, o.Why = kind, name+" works on no other"
 		}
 	}
 	traits := o.Kind.Traits()

@@ -48,7 +48,7 @@ func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorith
 	case a.Needs.GPU && caps.Devices[0].Backend == "sim":
 		return &Unavailable{fmt.Sprintf("%s cannot run: its code is a binary for GPUs, and the simulator runs PTX; "+
 			"compile it to PTX", name)}
-	case caps.SpansMachines && a.Needs.Library == "":
+	case caps.SpansMachines && !a.AcrossMachines():
 		return &Unavailable{withinOneMachine(c, a)}
 	case a.Needs.Library != "":
 		return caps.refuseLibrary(c, a, call)
@@ -75,7 +75,11 @@ func (caps Capabilities) refuseLibrary(c *collective.Collective, a *collective.A
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, why)}
 	}
 	l := caps.Libraries[a.Needs.Library]
-	if l.HasHeap() && caps.NoPeerAccess != "" && !caps.SpansMachines {
+	if a.Needs.Peers && shareGPUs(caps.Devices) {
+		return &Unavailable{fmt.Sprintf("%s cannot run: it needs a GPU for every rank, and ranks share a GPU; %s can", name,
+			withoutPeers(c))}
+	}
+	if (l.HasHeap() || a.Needs.Peers) && caps.NoPeerAccess != "" && !caps.SpansMachines {
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, caps.NoPeerAccess, withoutPeers(c))}
 	}
 	if err := l.Supports(a.Collective, call.DType, call.Op); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
 )
 
@@ -20,9 +21,9 @@ type Library interface {
 func (p Plan) Libraries() []string {
 	names := p.Products.libraries()
 	for _, q := range p.requests {
-		for _, a := range autoCandidates(p.Collective, true) {
-			wanted := q.algorithm == a.Name || q.algorithm == Auto && p.job.SpansMachines()
-			if wanted && !slices.Contains(names, a.Needs.Library) {
+		for _, a := range p.Collective.Algorithms {
+			wanted := q.algorithm == a.Name || q.algorithm == Auto && p.job.SpansMachines() && a.AcrossMachines()
+			if wanted && a.Needs.Library != "" && !slices.Contains(names, a.Needs.Library) {
 				names = append(names, a.Needs.Library)
 			}
 		}
@@ -31,6 +32,23 @@ func (p Plan) Libraries() []string {
 		names = append(names, heap)
 	}
 	return names
+}
+
+// checkMemory refuses algorithms that need different kinds of memory: a run has one.
+func (p Plan) checkMemory() error {
+	first, kind := "", symm.Kind("")
+	for _, name := range p.Libraries() {
+		other, isFixed := symm.RequiredBy(name)
+		switch {
+		case !isFixed:
+		case kind == "":
+			first, kind = name, other
+		case kind != other:
+			return usagef("%s works on memory shared by %s alone, and %s on memory shared by %s alone: "+
+				"measure them in two runs", first, kind, name, other)
+		}
+	}
+	return nil
 }
 
 // Needs reports whether cases use a library.

@@ -15,7 +15,10 @@ func (j Job) SpansMachines() bool { return j.Nodes > 1 }
 // machine, and those by libraries across machines. Kernel files are named.
 func autoCandidates(c *collective.Collective, spansMachines bool) []*collective.Algorithm {
 	return slices.DeleteFunc(slices.Clone(c.Algorithms), func(a *collective.Algorithm) bool {
-		return a.File != "" || (a.Needs.Library != "") != spansMachines
+		if spansMachines {
+			return !a.AcrossMachines()
+		}
+		return a.File != "" || a.Needs.Library != ""
 	})
 }
 

@@ -77,7 +77,7 @@ func (j Job) Plan(world int) (Plan, error) {
 			return p, err
 		}
 	}
-	if err := cmp.Or(j.checkSkew(world), j.checkFurther(), p.checkRecord()); err != nil {
+	if err := cmp.Or(p.checkMemory(), j.checkSkew(world), j.checkFurther(), p.checkRecord()); err != nil {
 		return p, err
 	}
 	return p, j.checkInjections(p.Collective.Shape, world, p.requests)
@@ -197,17 +197,17 @@ func callWithoutPDL(a *collective.Algorithm, call collective.Call) string {
 // contradicts refuses an algorithm that a setting of the job rules out.
 func (j Job) contradicts(c *collective.Collective, a *collective.Algorithm, call collective.Call) error {
 	name := a.Collective + " " + a.Name
-	heap, hasHeap := symm.HeapOf(a.Needs.Library)
+	memory, isFixed := symm.RequiredBy(a.Needs.Library)
 	noPeerAccess, noMulticast := j.NoPeerAccess(), j.rulesOutMulticast()
 	switch {
-	case j.SpansMachines() && a.Needs.Library == "":
+	case j.SpansMachines() && !a.AcrossMachines():
 		return &UsageError{withinOneMachine(c, a)}
 	case a.Needs.Peers && noPeerAccess != "":
 		return usagef("%s needs peer access, and %s; %s can do without", name, noPeerAccess, withoutPeers(c))
 	case a.Needs.Multicast && noMulticast != "":
 		return usagef("%s needs a multicast address, and %s", name, noMulticast)
-	case hasHeap && j.Symm != "" && j.Symm != Auto && j.Symm != string(heap):
-		return usagef("%s works on memory shared by %s alone: leave --symm at auto", name, heap)
+	case isFixed && j.Symm != "" && j.Symm != Auto && j.Symm != string(memory):
+		return usagef("%s works on memory shared by %s alone: leave --symm at auto", name, memory)
 	case j.GraphReplays > 0 && a.Needs.FreshArguments:
 		return usagef("%s has arguments that change with every call, which no graph can replay: give --cudagraph 0", name)
 	case j.PDL == On && !a.HasPDL(call):

@@ -89,7 +89,7 @@ func list() []flag {
 		{name: "output-file", short: "J", usage: "also write the results as JSON to this `file`"},
 		{
 			name: "algo", usage: "comma-separated `algorithms`; auto: the fastest for each size; " +
-				"all: each of gpurun's own that supports the call; nccl and nvshmem are NVIDIA's libraries; " +
+				"all: each of gpurun's own that supports the call; nccl, nccl_symmetric and nvshmem are NVIDIA's libraries; " +
 				"the path of a kernel file, such as mine.toml",
 		},
 		{
@@ -156,7 +156,10 @@ func list() []flag {
 			name: "symm", usage: "how ranks share memory, `auto|vmm|ipc|nvshmem|host`; " +
 				"auto: vmm if the GPUs support it, else ipc",
 		},
-		{name: "nccl-lib", usage: "`file` of libnccl.so.2, for the algorithm nccl; default: gpurun searches for it"},
+		{
+			name: "nccl-lib", usage: "`file` of libnccl.so.2, for the algorithms nccl and nccl_symmetric; " +
+				"default: gpurun searches for it",
+		},
 		{
 			name: "nvshmem-lib", usage: "`file` of libnvshmem_host.so.3, for the algorithm nvshmem and --symm nvshmem; " +
 				"default: gpurun searches for it",

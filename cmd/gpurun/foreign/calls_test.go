@@ -16,6 +16,7 @@ import (
 // the types and operations that the algorithm has.
 func TestCallsOfAllAlgorithms(t *testing.T) {
 	check(t, libraries.NCCLName, ncclCollectives)
+	check(t, libraries.NCCLSymmetricName, ncclSymmetricCollectives())
 	check(t, libraries.NVSHMEMName, nvshmemCollectives)
 }
 

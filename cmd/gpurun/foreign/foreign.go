@@ -10,8 +10,9 @@ import (
 // Libraries is what opens each library, by the name of its algorithms. Nothing is opened yet.
 func Libraries() map[string]library.Open {
 	return map[string]library.Open{
-		libraries.NCCLName:    openNCCL,
-		libraries.NVSHMEMName: openNVSHMEM,
-		libraries.CUBLASName:  openCUBLAS,
+		libraries.NCCLName:          openNCCL,
+		libraries.NCCLSymmetricName: openNCCLSymmetric,
+		libraries.NVSHMEMName:       openNVSHMEM,
+		libraries.CUBLASName:        openCUBLAS,
 	}
 }

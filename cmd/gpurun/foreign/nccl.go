@@ -12,8 +12,9 @@ import (
 
 // ncclLibrary is this rank's side of a communicator.
 type ncclLibrary struct {
-	lib  *nccl.Library
-	comm *nccl.Comm // nil until the ranks have joined
+	lib   *nccl.Library
+	comm  *nccl.Comm // nil until the ranks have joined
+	calls *collectives[*nccl.Comm, nccl.DataType, nccl.RedOp]
 }
 
 func openNCCL(path string) (library.Library, error) {
@@ -21,7 +22,7 @@ func openNCCL(path string) (library.Library, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ncclLibrary{lib: lib}, nil
+	return &ncclLibrary{lib: lib, calls: ncclCollectives}, nil
 }
 
 func (l *ncclLibrary) Title() string { return "NCCL " + l.lib.Version().String() }
@@ -99,7 +100,7 @@ type ncclArguments = arguments[nccl.DataType, nccl.RedOp]
 
 // Supports asks for what the version lacks.
 func (l *ncclLibrary) Supports(of string, d collective.DType, op collective.Op) error {
-	return ncclCollectives.supports(l.Title(), of, d, op, l.lib.Supports)
+	return l.calls.supports(l.Title(), of, d, op, l.lib.Supports)
 }
 
 // Enqueue moves elements that are not reduced as bytes, so that any version takes their type.
@@ -107,5 +108,5 @@ func (l *ncclLibrary) Enqueue(s cudart.Stream, j collective.LibraryCall) error {
 	if j.Op == collective.None {
 		j.Count, j.DType = j.Count*int64(j.DType.Size), collective.Int8
 	}
-	return ncclCollectives.enqueue(l.comm, l.Title(), s, j)
+	return l.calls.enqueue(l.comm, l.Title(), s, j)
 }

@@ -103,7 +103,9 @@ func least(infos []cudart.Info) (sm, sms int) {
 
 // isLibrary reports whether an external library has the algorithm of that name.
 func isLibrary(algorithm string) bool {
-	return slices.Contains([]string{libraries.NCCLName, libraries.NVSHMEMName, libraries.CUBLASName}, algorithm)
+	return slices.Contains([]string{
+		libraries.NCCLName, libraries.NCCLSymmetricName, libraries.NVSHMEMName, libraries.CUBLASName,
+	}, algorithm)
 }
 
 // simulatorKey is a setting that asks for something of the simulator, or "".

@@ -52,7 +52,7 @@ func notImplemented(a *collective.Algorithm, call collective.Call, err error) st
 func (h Host) memoryLacking(a *collective.Algorithm, job workload.Job) string {
 	noPeerAccess, noMulticast := job.NoPeerAccess(), job.NoMulticast(h.Backend, os.Getenv)
 	switch {
-	case a.Needs.Library == "" && job.Nodes > 1:
+	case !a.AcrossMachines() && job.Nodes > 1:
 		return "it runs within one machine"
 	case a.Needs.Peers && noPeerAccess != "":
 		return "it needs peer access, and " + noPeerAccess

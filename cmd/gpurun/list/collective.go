@@ -215,6 +215,9 @@ func (x algorithm) needs() []string {
 // foreignNeeds is needs of what a library does.
 func (x algorithm) foreignNeeds() []string {
 	all := []string{x.Needs.Library}
+	if x.Needs.Peers {
+		all = append(all, "peers")
+	}
 	if x.Needs.SeparateOutput {
 		all = append(all, "separate output")
 	}

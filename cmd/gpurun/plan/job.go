@@ -45,7 +45,8 @@ func collectiveJob(s *settings.Sources, c settings.Config, what *collective.Coll
 // libraryPaths are the external libraries that a file was given for.
 func libraryPaths(c settings.Config) map[string]string {
 	paths := map[string]string{
-		libraries.NCCLName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib, libraries.CUBLASName: c.CUBLASLib,
+		libraries.NCCLName: c.NCCLLib, libraries.NCCLSymmetricName: c.NCCLLib, libraries.NVSHMEMName: c.NVSHMEMLib,
+		libraries.CUBLASName: c.CUBLASLib,
 	}
 	maps.DeleteFunc(paths, func(_, path string) bool { return path == "" })
 	return paths
