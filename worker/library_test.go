@@ -200,6 +200,71 @@ func TestLibraryThatOneRankLacks(t *testing.T) {
 	}
 }
 
+// registeringNCCL works on the memory that is registered with it.
+type registeringNCCL struct {
+	*fakeNCCL
+	window  cudart.DevicePtr
+	bytes   int64
+	failure error
+	times   int
+	beside  []collective.LibraryCall // of other memory
+}
+
+func (r *registeringNCCL) Register(at cudart.DevicePtr, bytes int64) error {
+	if r.id == [128]byte{} {
+		return errors.New("registered before the ranks have joined")
+	}
+	r.window, r.bytes = at, bytes
+	r.times++
+	return r.failure
+}
+
+func (r *registeringNCCL) Enqueue(s cudart.Stream, call collective.LibraryCall) error {
+	end := r.window + cudart.DevicePtr(r.bytes-call.Count*int64(call.DType.Size))
+	if min(call.Send, call.Recv) < r.window || max(call.Send, call.Recv) > end {
+		r.beside = append(r.beside, call)
+	}
+	return r.fakeNCCL.Enqueue(s, call)
+}
+
+func withRegistering(world int, failures ...error) (ranks, []*registeringNCCL) {
+	g, fakes := withNCCL(world, func(int, *fakeNCCL) {})
+	var all []*registeringNCCL
+	for rank := range world {
+		all = append(all, &registeringNCCL{fakeNCCL: fakes[rank]})
+		if rank < len(failures) {
+			all[rank].failure = failures[rank]
+		}
+	}
+	g.libraries = func(rank int) map[string]library.Open {
+		return map[string]library.Open{"nccl": func(string) (library.Library, error) { return all[rank], nil }}
+	}
+	return g, all
+}
+
+// Memory is registered once, however many calls there are, and has all buffers.
+func TestMemoryIsRegisteredOnce(t *testing.T) {
+	for _, passes := range []int{0, 2} {
+		g, all := withRegistering(2)
+		job := ncclJob("nccl", "oneshot")
+		job.Passes, job.Unaligned = passes, passes > 0
+		if n := wrong(g.mustRun(t, job)); n > 0 {
+			t.Errorf("%d wrong results", n)
+		}
+		for rank, r := range all {
+			if r.times != 1 || len(r.beside) > 0 || r.bytes != all[0].bytes || !r.left {
+				t.Errorf("rank %d registered %d times, left %t, calls on other memory: %v", rank, r.times, r.left, r.beside)
+			}
+		}
+	}
+}
+
+func TestMemoryIsNotRegistered(t *testing.T) {
+	g, _ := withRegistering(2, errors.New("ncclUnhandledCudaError"))
+	_, errs := g.run(t, ncclJob("nccl"))
+	wantEnvironment(t, errs, "NCCL 2.99.1: ncclUnhandledCudaError")
+}
+
 // lazyNCCL is alone, so that what it adds is what it gets. It connects in its first
 // call, and cannot do that while a graph is captured.
 type lazyNCCL struct {

@@ -22,7 +22,15 @@ func gpus(world, major int) Capabilities {
 
 // withLibraries has both libraries open.
 func (s Capabilities) withLibraries() Capabilities {
-	s.Libraries = map[string]Library{"nccl": able{}, "nvshmem": able{heap: true}}
+	s.Libraries = map[string]Library{"nccl": able{}, "nccl_symmetric": able{}, "nvshmem": able{heap: true}}
+	return s
+}
+
+// onOneGPU has all ranks on a GPU.
+func (s Capabilities) onOneGPU() Capabilities {
+	for i := range s.Devices {
+		s.Devices[i].UUID = "GPU-0"
+	}
 	return s
 }
 
@@ -88,6 +96,19 @@ func TestChoose(t *testing.T) {
 			"apart, with a heap", "nvshmem", sum, apart.withLibraries(), nil,
 			"allreduce nvshmem cannot run: GPU 1 cannot reach GPU 2; naive or oneshot or oneshot_ll or oneshot_lamport or " +
 				"twoshot_lamport can", 0, "",
+		},
+		{
+			"apart, on registered memory", "nccl_symmetric", sum, apart.withLibraries(), nil,
+			"allreduce nccl_symmetric cannot run: GPU 1 cannot reach GPU 2; naive or oneshot or oneshot_ll or ", 0, "",
+		},
+		{
+			"on a shared GPU, on registered memory", "nccl_symmetric", sum, gpus(2, 9).withLibraries().onOneGPU(), nil,
+			"allreduce nccl_symmetric cannot run: it needs a GPU for every rank, and ranks share a GPU; naive or ", 0, "",
+		},
+		{"on registered memory", "nccl_symmetric", sum, gpus(2, 9).withLibraries(), nil, "nccl_symmetric", 0, "asked for"},
+		{
+			"8-bit floats on registered memory, old", "nccl_symmetric", f8, gpus(2, 8).withLibraries(), nil,
+			"and allreduce nccl_symmetric of f8e4m3 needs 9.0", 0, "",
 		},
 		{"apart, by a library", "nccl", sum, apart.withLibraries(), nil, "nccl", 0, "asked for"},
 		{"8-bit floats by a library", "nccl", f8, gpus(2, 9).withLibraries(), nil, "nccl", 0, "asked for"},

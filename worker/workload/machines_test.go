@@ -29,6 +29,8 @@ func TestWhatCannotSpanMachinesIsRefused(t *testing.T) {
 			Sizes:    []int64{64},
 			Epilogue: "negate", Nodes: 2,
 		},
+		"allreduce nccl_symmetric runs within one machine; across machines use --algo nccl or nvshmem": spanning("allreduce",
+			"nccl_symmetric"),
 		"reduce p2p runs within one machine; across machines use --algo nccl": spanning("reduce", "p2p"),
 		"barrier is proved by what ranks read of each other's memory, and so runs within one machine": {
 			Collective: "barrier", Algorithms: []string{Auto}, Nodes: 2,

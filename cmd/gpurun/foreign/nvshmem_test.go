@@ -36,8 +36,8 @@ func TestHeapSizeIsTheUsersOrFits(t *testing.T) {
 	}
 }
 
-// standIn compiles the stand-in of a package of cudart.
-func standIn(t *testing.T, of, file string) string {
+// standIn compiles the stand-in of a package of cudart. The flags choose its version.
+func standIn(t *testing.T, of, file string, flags ...string) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
@@ -48,7 +48,8 @@ func standIn(t *testing.T, of, file string) string {
 	}
 	path := filepath.Join(t.TempDir(), file)
 	source := filepath.Join("..", "..", "..", "cudart", of, "testdata", "fake"+of+".c")
-	if out, err := exec.Command(cc, "-shared", "-fPIC", "-o", path, source).CombinedOutput(); err != nil {
+	flags = append(flags, "-shared", "-fPIC", "-o", path, source)
+	if out, err := exec.Command(cc, flags...).CombinedOutput(); err != nil {
 		t.Fatalf("compiling the stand-in: %v\n%s", err, out)
 	}
 	return path
