@@ -69,7 +69,7 @@ func TestRegisteringFails(t *testing.T) {
 		err  error
 		text string
 	}{
-		"1":    {ErrUnhandledCUDA, "registering 64 bytes: ncclCommWindowRegister: ncclUnhandledCudaError (1): registering: the"},
+		"1":    {ErrUnhandledCUDA, "registering 64 bytes: ncclCommWindowRegister: ncclUnhandledCudaError (1): reg"},
 		"none": {ErrNoWindow, "registering 64 bytes: NCCL made no window of the memory"},
 	} {
 		t.Setenv("FAKE_NCCL_WINDOW", window)

@@ -17,8 +17,14 @@ func TestAlgorithmsThatNeedDifferentMemory(t *testing.T) {
 			"nccl_symmetric works on memory shared by vmm alone, and nvshmem on memory shared by nvshmem alone: " +
 				"measure them in two runs",
 		},
-		{[]string{"nccl_symmetric"}, "ipc", "allreduce nccl_symmetric works on memory shared by vmm alone: leave --symm at auto"},
-		{[]string{"nvshmem"}, "vmm", "allreduce nvshmem works on memory shared by nvshmem alone: leave --symm at auto"},
+		{
+			[]string{"nccl_symmetric"}, "ipc",
+			"allreduce nccl_symmetric works on memory shared by vmm alone: leave --symm at auto",
+		},
+		{
+			[]string{"nvshmem"}, "vmm",
+			"allreduce nvshmem works on memory shared by nvshmem alone: leave --symm at auto",
+		},
 	} {
 		job := spanning("allreduce", tt.algorithms...)
 		job.Nodes, job.Symm = 0, tt.symm
