@@ -13,16 +13,19 @@ func TestAlgorithmsThatNeedDifferentMemory(t *testing.T) {
 		{[]string{"nccl_symmetric"}, "vmm", ""},
 		{[]string{"nccl", "nvshmem"}, "", ""},
 		{
-			[]string{"nccl_symmetric", "nvshmem"}, "",
+			[]string{"nccl_symmetric", "nvshmem"},
+			"",
 			"nccl_symmetric works on memory shared by vmm alone, and nvshmem on memory shared by nvshmem alone: " +
 				"measure them in two runs",
 		},
 		{
-			[]string{"nccl_symmetric"}, "ipc",
+			[]string{"nccl_symmetric"},
+			"ipc",
 			"allreduce nccl_symmetric works on memory shared by vmm alone: leave --symm at auto",
 		},
 		{
-			[]string{"nvshmem"}, "vmm",
+			[]string{"nvshmem"},
+			"vmm",
 			"allreduce nvshmem works on memory shared by nvshmem alone: leave --symm at auto",
 		},
 	} {
