@@ -64,6 +64,15 @@ func hasReductions(d collective.DType) bool {
 
 func everyType(collective.DType) bool { return true }
 
+// Requirement names the library that the algorithms of a name need, with the version if that is later than
+// the oldest one that gpurun opens.
+func Requirement(name string) string {
+	if name == NCCLSymmetricName {
+		return NCCLName + " 2.27"
+	}
+	return name
+}
+
 // MinSM is the least compute capability, 10*major+minor, on which a library combines
 // elements of a type; 0 is any. NCCL has no reductions of 8-bit floats before 9.0;
 // elements that are only moved, by [collective.None], are bytes to it.

@@ -105,6 +105,10 @@ func TestChoose(t *testing.T) {
 			"on a shared GPU, on registered memory", "nccl_symmetric", sum, gpus(2, 9).withLibraries().onOneGPU(), nil,
 			"allreduce nccl_symmetric cannot run: it needs a GPU for every rank, and ranks share a GPU; naive or ", 0, "",
 		},
+		{
+			"on several machines, on registered memory", "nccl_symmetric", sum, scattered.withLibraries(), nil,
+			"allreduce nccl_symmetric runs within one machine; across machines use --algo nccl or nvshmem", 0, "",
+		},
 		{"on registered memory", "nccl_symmetric", sum, gpus(2, 9).withLibraries(), nil, "nccl_symmetric", 0, "asked for"},
 		{
 			"8-bit floats on registered memory, old", "nccl_symmetric", f8, gpus(2, 8).withLibraries(), nil,

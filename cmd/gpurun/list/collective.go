@@ -11,6 +11,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/libraries"
 )
 
 // algorithm is the description of an algorithm.
@@ -214,7 +215,7 @@ func (x algorithm) needs() []string {
 
 // foreignNeeds is needs of what a library does.
 func (x algorithm) foreignNeeds() []string {
-	all := []string{x.Needs.Library}
+	all := []string{libraries.Requirement(x.Needs.Library)}
 	if x.Needs.Peers {
 		all = append(all, "peers")
 	}
