@@ -108,7 +108,7 @@ memory() {
 has() { $gpurun list --output json | grep -q "\"cuda\": \"yes: $1"; }
 
 libraries() {
-  local n run collective root ops library title types
+  local n run collective root ops library title types symmetric
   for n in 2 4; do
     [ "$n" -le "$count" ] || continue
     run="$gpurun --nproc-per-node $n --device cuda"
@@ -128,6 +128,12 @@ libraries() {
       done
     done
     has NVSHMEM && check 0 "barrier-nvshmem-$n" $run barrier --algo nvshmem
+    for collective in allreduce allgather reducescatter; do
+      $gpurun list $collective nccl_symmetric | grep -q '^  cuda *yes' || continue
+      symmetric="$run $collective --algo nccl_symmetric,nccl -d half,float,bfloat16 -b 1K -e 64M -f 16"
+      check 0 "$collective-nccl_symmetric-$n" $symmetric -u -n 2
+      check 0 "$collective-nccl_symmetric-graph-$n" $symmetric -n 5 -G 5
+    done
   done
   if [ "$count" -ge 4 ] && has NCCL; then
     (failures=0; CUDA_VISIBLE_DEVICES=2,3 check 0 node-1 $gpurun --device cuda --nnodes 2 --node-rank 1 allreduce -n 5; exit $failures) &
