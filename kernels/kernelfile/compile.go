@@ -14,8 +14,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Limits of an expression. Neither the language nor a [let] has loops, so that the steps of an evaluation can be
-// counted.
+// Limits of an expression. Neither the language nor a [let] has loops, and an evaluation takes each expression of [let] once,
+// so that its steps can be counted.
 const (
 	maxExprBytes = 1000
 	maxExprCost  = 5000
@@ -29,7 +29,8 @@ type compiler struct {
 	buffers []string // all of the file
 	first   string   // the first one that peers have an address of
 	names   names
-	cost    int
+	used    letSet
+	cost    int // without those of used
 }
 
 // compile checks an expression. Those of [let] that it uses must have been compiled.
@@ -48,11 +49,16 @@ func (c compiler) compile(text string) (compiled, error) {
 	if err != nil {
 		return compiled{}, err
 	}
+	c.used = letSet{}
 	root, kind, err := c.term(tree)
+	own := c.cost
+	for let := range c.used {
+		c.cost += let.expr.own
+	}
 	if err == nil && c.cost > maxExprCost {
 		err = fmt.Errorf("%q takes more than %d steps, with those of [let]", c.text, maxExprCost)
 	}
-	return compiled{root, kind, c.names, c.cost}, err
+	return compiled{root, kind, c.names, c.used, own, c.cost}, err
 }
 
 // parseExpr has the library parse a text. The library may panic for texts that nobody has tried, which becomes an
@@ -187,7 +193,8 @@ func canonical(text string) string {
 func (c *compiler) identifier(n *ast.IdentifierNode) (*term, valueKind, error) {
 	if let, ok := c.lets[n.Value]; ok {
 		c.names |= let.expr.names
-		c.cost += let.expr.cost
+		c.used[let] = true
+		maps.Copy(c.used, let.expr.used)
 		return &term{op: opLet, let: let}, let.expr.kind, nil
 	}
 	name, ok := nameOf(n.Value)

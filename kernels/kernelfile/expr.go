@@ -9,8 +9,10 @@ import (
 type compiled struct {
 	root  *term
 	kind  valueKind
-	names names // what it depends on, through [let] as well
-	cost  int   // steps of an evaluation
+	names names  // what it depends on, through [let] as well
+	used  letSet // through others of [let] as well
+	own   int    // steps of an evaluation without those of used
+	cost  int    // and with them
 }
 
 // IsZero reports whether the expression is absent.
@@ -25,6 +27,7 @@ type env struct {
 	memory      Memory
 	grid, block int64
 	i           int64
+	lets        map[*letTerm]value // of the evaluation that is under way
 }
 
 // fail says of an expression what is wrong with it for this rank.
@@ -32,16 +35,32 @@ func (e *env) fail(x Expr, reason string) error {
 	return e.file.errorAt(x.Line, "for rank %d of %d, %q %s", e.call.Rank, e.call.World, x.Text, reason)
 }
 
-// value evaluates an expression.
+// value evaluates an expression, and each expression of [let] that it uses once.
 func (e *env) value(x Expr) (value, error) {
 	if x.root == nil {
 		return value{}, e.fail(x, "has not been checked by Parse")
 	}
+	e.lets = nil
 	v, err := x.root.eval(e)
 	if err != nil {
 		return value{}, e.fail(x, err.Error())
 	}
 	return v, nil
+}
+
+// let is the value of an expression of [let].
+func (e *env) let(l *letTerm) (value, error) {
+	if v, ok := e.lets[l]; ok {
+		return v, nil
+	}
+	v, err := l.expr.root.eval(e)
+	if err == nil {
+		if e.lets == nil {
+			e.lets = map[*letTerm]value{}
+		}
+		e.lets[l] = v
+	}
+	return v, err
 }
 
 // truth evaluates a condition.

@@ -1,6 +1,7 @@
 package kernelfile
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -125,13 +126,29 @@ func nestedChain(depth int) string {
 	return text
 }
 
-// Steps through [let] are counted as well: each name here doubles them.
-func TestLetsThatTakeTooLong(t *testing.T) {
-	text := fileHead + "[let]\na0 = 'count'\n"
-	for i := range 20 {
-		text += strings.NewReplacer("N", string(rune('a'+i+1)), "O", string(rune('a'+i))).Replace("N0 = 'O0 + O0'\n")
+// An evaluation takes each name once, however often it is used: a chain in which each one uses the one before twice has
+// as many steps as names. What all of them take together is limited.
+func TestNamesAreEvaluatedOnce(t *testing.T) {
+	chain := "[let]\na0 = 'count'\n"
+	for i := range 50 {
+		chain += fmt.Sprintf("a%d = 'a%d + a%d'\n", i+1, i, i)
 	}
-	_, err := Parse("x.toml", []byte(text))
+	f, err := Parse("x.toml", []byte(fileHead+chain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := env{file: f}
+	for _, count := range []int64{3, 5} { // the second evaluation remembers nothing of the first
+		e.call.Count = count
+		if v, err := e.value(f.Let["a50"]); err != nil || v.String() != fmt.Sprint(count<<50) {
+			t.Errorf("a50 is %s, %v", v, err)
+		}
+	}
+	long := "[let]\n"
+	for i := range 10 {
+		long += fmt.Sprintf("b%d = '1%s'\n", i, strings.Repeat("+1", 490))
+	}
+	_, err = Parse("x.toml", []byte(fileHead+long+"all = 'b0+b1+b2+b3+b4+b5+b6+b7+b8+b9'\n"))
 	if err == nil || !strings.Contains(err.Error(), "takes more than 5000 steps, with those of [let]") {
 		t.Error(err)
 	}

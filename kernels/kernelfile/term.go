@@ -19,6 +19,8 @@ type letTerm struct {
 	expr Expr
 }
 
+type letSet map[*letTerm]bool
+
 type operation int
 
 const (
@@ -94,7 +96,7 @@ func (t *term) eval(e *env) (value, error) {
 	case opName:
 		return e.name(t.name)
 	case opLet:
-		return t.let.expr.root.eval(e)
+		return e.let(t.let)
 	case opOffset:
 		return e.distance(t.buffers[0], t.buffers[1])
 	case opLength:
