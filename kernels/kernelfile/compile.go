@@ -14,8 +14,8 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Limits of an expression. Neither the language nor a [let] has loops, and an evaluation takes each expression of [let] once,
-// so that its steps can be counted.
+// Limits of an expression. Neither the language nor a [let] has loops, and an evaluation takes each expression of [let]
+// once, so that its steps can be counted.
 const (
 	maxExprBytes = 1000
 	maxExprCost  = 5000

@@ -54,6 +54,8 @@ const (
 	// ofContract is what limits of counts and sizes depend on.
 	ofContract  = ofBuffer &^ (nameCount | nameBytes | nameVectors)
 	bufferFuncs = funcOffset | funcLength
+	// ofCallSize are those that differ between the calls of a run.
+	ofCallSize = nameCount | nameBytes | nameVectors | namesOfMatrices
 )
 
 // namesOfParts are known of a collective, and namesOfMatrices of a product of matrices.
