@@ -3,6 +3,7 @@
 //	entries.cuh, params.cuh     entry points; the parameter block, the signal pad and the fault record
 //	barrier.cuh, multimem.cuh   barriers between the same-numbered blocks of all ranks: by flags, by multicast
 //	packet.cuh, mailbox.cuh     data that needs no barrier: with a flag beside it, or as its own flag
+//	keyed_mailbox.cuh, row_exchange.cuh  mailboxes for any bits, and exchanges of parts through them
 //	prefetch.cuh                loads that are issued while a launch still learns whether it may send
 //	vector.cuh, copy.cuh        vectors of 16 bytes at any address
 //	types.cuh, ops.cuh, reduce.cuh, epilogue.cuh  reductions in rank order, and what is applied to their result

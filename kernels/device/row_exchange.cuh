@@ -1,0 +1,107 @@
+// Exchanges of parts of any bits through keyed mailboxes (keyed_mailbox.cuh): the algorithm `lamport` of collectives that do
+// not reduce. They differ in who sends data to whom, and in whether a rank's input or output has a part for each rank.
+//
+// Algorithm, for each tile of this block:
+//   1. store the tile of each part that this rank sends to the part's rank, row by row; store one vector of any content,
+//      vector 0, to every peer that gets no data
+//   2. wait for each row of the parts that this rank receives, and store it to the output; copy the part that stays on this
+//      rank; wait for vector 0 from every peer that sends no data
+//
+// Why ranks without data send vector 0: the slots need it. In each epoch a rank receives from all others (mailbox.cuh). These
+// vectors travel beside the data and take no trip of their own.
+//
+// Buffers: input and output are local and need no symmetric address. What a rank does not send is not read, and where it
+// receives nothing, nothing is written. The part that stays on this rank may lie in the output already: then it is
+// overwritten with the same bytes. The mailboxes are symmetric.
+//
+// Memory order: none beyond that of a 32-bit word, which arrives whole.
+//
+// The caller gives the same bytes, tile_bytes, root and grid on all ranks, a grid of at most kMaxBlocks blocks that are all
+// resident, and blocks of a multiple of 32 threads; world tiles, with a vector more for each 32, fit into kMailboxSlotBytes.
+// Any count and alignment. sm_90 and up, up to kMaxRanks ranks.
+#pragma once
+
+#include "copy.cuh"
+#include "keyed_mailbox.cuh"
+
+// Who sends data to whom.
+enum class Route { kAllToAll, kFromRoot, kToRoot };
+
+// What a buffer has: one part, or a part for each rank.
+enum class Has { kOnePart, kPartPerRank };
+
+// A buffer of parts of p.bytes, on this rank.
+template <Has kParts>
+class PartBuffer {
+ public:
+  FORCE_INLINE __device__ PartBuffer(const Params& p, int64_t offset) : address_(p.peers[p.rank] + offset), bytes_(p.bytes) {}
+
+  // The part for a rank, or from it.
+  FORCE_INLINE __device__ Buffer of(uint32_t rank) const {
+    return Buffer(kParts == Has::kOnePart ? address_ : address_ + rank * bytes_, bytes_);
+  }
+
+ private:
+  uint64_t address_;
+  int64_t bytes_;
+};
+
+// Sends a row to every peer: the vectors load(rank) of the lanes.
+template <int N, Has kInput, typename Load>
+FORCE_INLINE __device__ void send_to_peers(const Params& p, const KeyedMailboxes<N>& mailboxes, int64_t index, bool has,
+                                           Load load) {
+  const auto send_to = [&](uint32_t peer, Vec v) { mailboxes.send_row(p.rank, index, has, v, [&](auto f) { f(peer); }); };
+  if constexpr (kInput == Has::kOnePart) {
+    mailboxes.send_row(p.rank, index, has, load(p.rank), [&](auto f) { each_peer<N>(p, f); });
+  } else if constexpr (N == 0) {
+    each_peer<N>(p, [&](uint32_t peer) { send_to(peer, load(peer)); });
+  } else { // all loads are issued before the first vector is sent
+    VectorPerRank<N> after;
+    each_rank<N, 1>(p, [&](uint32_t steps) { after.of[steps] = load(rank_after<N>(p, steps)); });
+    each_rank<N, 1>(p, [&](uint32_t steps) { send_to(rank_after<N>(p, steps), after.of[steps]); });
+  }
+}
+
+// The exchange of a whole launch. kInput and kOutput say what the buffers at send_offset and recv_offset have.
+template <int N, Route kRoute, Has kInput, Has kOutput>
+FORCE_INLINE __device__ void exchange_rows(const Params& p) {
+  const PartBuffer<kInput> input(p, p.send_offset);
+  const PartBuffer<kOutput> output(p, p.recv_offset);
+  const bool is_root = p.rank == p.root;
+  // The lane that sends and receives vectors 0; the first one has keys to handle.
+  const bool is_witness = kRoute != Route::kAllToAll && thread_id() == kRowLanes - 1;
+  // Whether data goes from one rank to another, where there is a root.
+  const auto goes = [&](uint32_t from, uint32_t to) { return p.root == (kRoute == Route::kFromRoot ? from : to); };
+  const auto load = [&](uint32_t to, int64_t i, bool has) { return has ? input.of(to).load(i) : Vec{}; };
+  Epochs epochs(p);
+
+  const auto send = [&](const KeyedMailboxes<N>& mailboxes, int64_t begin, int64_t end) {
+    if (kRoute == Route::kAllToAll || is_root == (kRoute == Route::kFromRoot))
+      each_row(begin, end, [&](int64_t i, bool has) {
+        const auto of = [&](uint32_t to) { return load(to, i, has); };
+        if constexpr (kRoute == Route::kToRoot)
+          mailboxes.send_row(p.rank, i - begin, has, of(p.root), [&](auto f) { f(p.root); });
+        else
+          send_to_peers<N, kInput>(p, mailboxes, i - begin, has, of);
+      });
+    if (is_witness)
+      each_peer<N>(p, [&](uint32_t peer) {
+        if (!goes(p.rank, peer)) mailboxes.send(peer, p.rank, 0, Vec{});
+      });
+  };
+  const auto receive = [&](KeyedMailboxes<N>& mailboxes, int64_t begin, int64_t end) {
+    if (kRoute != Route::kToRoot || is_root)
+      each_row(begin, end, [&](int64_t i, bool has) {
+        const auto put = [&](uint32_t from, Vec v) {
+          if (has) store_bytes(output.of(from), i, v);
+        };
+        if constexpr (kRoute == Route::kFromRoot)
+          put(p.root, is_root ? load(p.rank, i, has) : mailboxes.receive_row(p.root, i - begin, has));
+        else
+          mailboxes.receive_rows(i - begin, has, load(p.rank, i, has), put);
+      });
+    const auto is_idle = [&](uint32_t r) { return r != p.rank && !goes(r, p.rank); };
+    if (is_witness) mailboxes.receive_some(0, 0, is_idle, [](uint32_t, Vec) {});
+  };
+  exchange_mailboxes<N, KeyedMailboxes>(p, epochs, vecs_in(p.bytes), send, receive);
+}
