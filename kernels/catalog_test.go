@@ -87,9 +87,9 @@ var everything = map[string][]string{
 	"reducescatter": {"naive", "pull", "ll", "copy_engine", "multimem", "nccl", "nccl_symmetric", "nvshmem"},
 	"broadcast":     {"naive", "p2p", "ll", "lamport", "bulk", "relay", "copy_engine", "multimem", "nccl", "nvshmem"},
 	"reduce":        {"naive", "p2p", "ll", "oneshot_lamport", "twoshot_lamport", "twoshot_bulk", "copy_engine", "nccl"},
-	"gather":        {"naive", "p2p", "ll", "copy_engine", "nccl"},
-	"scatter":       {"naive", "p2p", "ll", "copy_engine", "nccl"},
-	"alltoall":      {"naive", "push", "ll", "copy_engine", "nccl", "nvshmem"},
+	"gather":        {"naive", "p2p", "ll", "lamport", "copy_engine", "nccl"},
+	"scatter":       {"naive", "p2p", "ll", "lamport", "copy_engine", "nccl"},
+	"alltoall":      {"naive", "push", "ll", "lamport", "copy_engine", "nccl", "nvshmem"},
 	"barrier":       {"flag", "multimem", "nvshmem"},
 }
 

@@ -2,6 +2,7 @@
 // They run out of place only.
 //
 //   - ll: every rank stores each peer's part to it as packets, without a barrier. For small sizes.
+//   - lamport: the same in words that are their own flags, which are half the bytes. For medium sizes.
 //   - push: every rank stores each peer's part to it between two barriers. copy_engine: by memory copies.
 package alltoall
 
@@ -26,7 +27,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 		Summary: "every rank gets its part of every rank's input",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), Push(), LL(), CopyEngine(),
+			naive.Algorithm(name, shape), Push(), LL(), Lamport(), CopyEngine(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: collective.BesideOwnPart,

@@ -22,7 +22,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 		Summary: "the root gets the inputs of all ranks, one after the other",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), P2P(), LL(), CopyEngine(), libraries.NCCL(name, shape),
+			naive.Algorithm(name, shape), P2P(), LL(), Lamport(), CopyEngine(), libraries.NCCL(name, shape),
 		},
 		BusFactor: collective.BesideOwnPart,
 		Choose:    choose,
