@@ -23,6 +23,7 @@
 
 #include "copy.cuh"
 #include "keyed_mailbox.cuh"
+#include "prefetch.cuh"
 
 // Who sends data to whom.
 enum class Route { kAllToAll, kFromRoot, kToRoot };
@@ -30,34 +31,39 @@ enum class Route { kAllToAll, kFromRoot, kToRoot };
 // What a buffer has: one part, or a part for each rank.
 enum class Has { kOnePart, kPartPerRank };
 
-// A buffer of parts of p.bytes, on this rank.
-template <Has kParts>
-class PartBuffer {
+// Input is this rank's input. The first vectors that this thread sends are loaded ahead, unless it sends none.
+template <int N, Has kParts>
+class Input;
+
+template <int N>
+class Input<N, Has::kOnePart> : public Prefetched<Buffer> {
  public:
-  FORCE_INLINE __device__ PartBuffer(const Params& p, int64_t offset) : address_(p.peers[p.rank] + offset), bytes_(p.bytes) {}
+  FORCE_INLINE __device__ Input(const Params& p, bool enabled)
+      : Prefetched<Buffer>(p, Buffer(p.peers[p.rank] + p.send_offset, p.bytes), enabled) {}
 
-  // The part for a rank, or from it.
-  FORCE_INLINE __device__ Buffer of(uint32_t rank) const {
-    return Buffer(kParts == Has::kOnePart ? address_ : address_ + rank * bytes_, bytes_);
-  }
-
- private:
-  uint64_t address_;
-  int64_t bytes_;
+  // Vector i of the part for the rank that is `steps` after this one.
+  FORCE_INLINE __device__ Vec load(uint32_t, int64_t i) const { return Prefetched<Buffer>::load(i); }
 };
 
-// Sends a row to every peer: the vectors load(rank) of the lanes.
+template <int N>
+class Input<N, Has::kPartPerRank> : public PrefetchedParts<N> {
+ public:
+  FORCE_INLINE __device__ Input(const Params& p, bool enabled)
+      : PrefetchedParts<N>(p, p.peers[p.rank] + p.send_offset, enabled) {}
+};
+
+// Sends a row to every peer: of the vectors load(steps) of the lanes for the rank that is `steps` after this one.
 template <int N, Has kInput, typename Load>
 FORCE_INLINE __device__ void send_to_peers(const Params& p, const KeyedMailboxes<N>& mailboxes, int64_t index, bool has,
                                            Load load) {
   const auto send_to = [&](uint32_t peer, Vec v) { mailboxes.send_row(p.rank, index, has, v, [&](auto f) { f(peer); }); };
   if constexpr (kInput == Has::kOnePart) {
-    mailboxes.send_row(p.rank, index, has, load(p.rank), [&](auto f) { each_peer<N>(p, f); });
+    mailboxes.send_row(p.rank, index, has, load(0), [&](auto f) { each_peer<N>(p, f); });
   } else if constexpr (N == 0) {
-    each_peer<N>(p, [&](uint32_t peer) { send_to(peer, load(peer)); });
+    each_rank<N, 1>(p, [&](uint32_t steps) { send_to(rank_after<N>(p, steps), load(steps)); });
   } else { // all loads are issued before the first vector is sent
     VectorPerRank<N> after;
-    each_rank<N, 1>(p, [&](uint32_t steps) { after.of[steps] = load(rank_after<N>(p, steps)); });
+    each_rank<N, 1>(p, [&](uint32_t steps) { after.of[steps] = load(steps); });
     each_rank<N, 1>(p, [&](uint32_t steps) { send_to(rank_after<N>(p, steps), after.of[steps]); });
   }
 }
@@ -65,24 +71,23 @@ FORCE_INLINE __device__ void send_to_peers(const Params& p, const KeyedMailboxes
 // The exchange of a whole launch. kInput and kOutput say what the buffers at send_offset and recv_offset have.
 template <int N, Route kRoute, Has kInput, Has kOutput>
 FORCE_INLINE __device__ void exchange_rows(const Params& p) {
-  const PartBuffer<kInput> input(p, p.send_offset);
-  const PartBuffer<kOutput> output(p, p.recv_offset);
   const bool is_root = p.rank == p.root;
   // The lane that sends and receives vectors 0; the first one has keys to handle.
   const bool is_witness = kRoute != Route::kAllToAll && thread_id() == kRowLanes - 1;
+  Input<N, kInput> input(p, kRoute != Route::kFromRoot || is_root);
+  Epochs epochs(p);
+  input.prefetch();
+  const auto load = [&](uint32_t steps, int64_t i, bool has) { return has ? input.load(steps, i) : Vec{}; };
   // Whether data goes from one rank to another, where there is a root.
   const auto goes = [&](uint32_t from, uint32_t to) { return p.root == (kRoute == Route::kFromRoot ? from : to); };
-  const auto load = [&](uint32_t to, int64_t i, bool has) { return has ? input.of(to).load(i) : Vec{}; };
-  Epochs epochs(p);
 
   const auto send = [&](const KeyedMailboxes<N>& mailboxes, int64_t begin, int64_t end) {
     if (kRoute == Route::kAllToAll || is_root == (kRoute == Route::kFromRoot))
       each_row(begin, end, [&](int64_t i, bool has) {
-        const auto of = [&](uint32_t to) { return load(to, i, has); };
         if constexpr (kRoute == Route::kToRoot)
-          mailboxes.send_row(p.rank, i - begin, has, of(p.root), [&](auto f) { f(p.root); });
+          mailboxes.send_row(p.rank, i - begin, has, load(0, i, has), [&](auto f) { f(p.root); });
         else
-          send_to_peers<N, kInput>(p, mailboxes, i - begin, has, of);
+          send_to_peers<N, kInput>(p, mailboxes, i - begin, has, [&](uint32_t steps) { return load(steps, i, has); });
       });
     if (is_witness)
       each_peer<N>(p, [&](uint32_t peer) {
@@ -93,12 +98,13 @@ FORCE_INLINE __device__ void exchange_rows(const Params& p) {
     if (kRoute != Route::kToRoot || is_root)
       each_row(begin, end, [&](int64_t i, bool has) {
         const auto put = [&](uint32_t from, Vec v) {
-          if (has) store_bytes(output.of(from), i, v);
+          const int64_t part = kOutput == Has::kOnePart ? 0 : from * p.bytes;
+          if (has) store_bytes(Buffer(p.peers[p.rank] + p.recv_offset + part, p.bytes), i, v);
         };
         if constexpr (kRoute == Route::kFromRoot)
-          put(p.root, is_root ? load(p.rank, i, has) : mailboxes.receive_row(p.root, i - begin, has));
+          put(p.root, is_root ? load(0, i, has) : mailboxes.receive_row(p.root, i - begin, has));
         else
-          mailboxes.receive_rows(i - begin, has, load(p.rank, i, has), put);
+          mailboxes.receive_rows(i - begin, has, load(0, i, has), put);
       });
     const auto is_idle = [&](uint32_t r) { return r != p.rank && !goes(r, p.rank); };
     if (is_witness) mailboxes.receive_some(0, 0, is_idle, [](uint32_t, Vec) {});
