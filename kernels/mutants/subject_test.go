@@ -74,7 +74,7 @@ func (s *subject) taskOf(class mutate.Class, text []byte, seed int) (func(*check
 func (s *subject) checker() (*check.Checker, error) {
 	steps := 0
 	if s.steps > 0 {
-		steps = 12*s.steps + 4096
+		steps = 16*s.steps + 4096
 	}
 	return check.New(check.Config{
 		Ranks: s.world, Major: s.major, SMs: s.sms, Steps: steps, Model: check.ModelPTX, Processes: true,
