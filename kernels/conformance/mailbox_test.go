@@ -125,7 +125,7 @@ func TestMailboxSlotsAreReused(t *testing.T) {
 					c.algorithm = inTiles(c.algorithm, []int64{16, 64, 144}[i%3])
 				}
 				c.in.Seed, c.in.Pattern, c.in.DType = seed+uint64(i), reference.Random, collective.EpilogueDTypes()[i%3]
-				c.inPlace, c.offset = i%2 == 0, int64(i*batchBytes)
+				c.inPlace, c.offset = i%2 == 0 && !c.algorithm.Needs.SeparateOutput, int64(i*batchBytes)
 				c.count = int64(world)*int64(50*i) + 1
 				b.calls = append(b.calls, c)
 			}

@@ -11,14 +11,14 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// Packets of collectives whose data go one way are not overwritten before they have been read. The root of a broadcast
-// or scatter, which waits for no data, and the senders of a reduce or gather call many times while a rank is late, with
-// another root and other tiles each time. Every call has buffers of its own.
+// Packets and mailboxes of collectives whose data go one way are not overwritten before they have been read. The root
+// of a broadcast or scatter, which waits for no data, and the senders of a reduce or gather call many times while a
+// rank is late, with another root and other tiles each time. Every call has buffers of its own.
 func TestOneWayPacketsWaitForLateRanks(t *testing.T) {
 	t.Parallel()
 	oneWay := func(a *collective.Algorithm) bool {
 		c, _ := kernels.Find(a.Collective)
-		return a.Needs.Packets && c.Shape.Root != collective.NoRoot
+		return (a.Needs.Packets || a.Needs.Mailboxes) && c.Shape.Root != collective.NoRoot
 	}
 	for seed := range uint64(8) {
 		world := 2 + int(seed%3)
