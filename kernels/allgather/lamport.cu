@@ -9,7 +9,7 @@
 
 template <int N>
 FORCE_INLINE __device__ void lamport(const Params& p) {
-  exchange_rows<N, Route::kAllToAll, Has::kOnePart, Has::kPartPerRank>(p);
+  exchange_rows<N, Route::kAllToAll, Parts::kOne, Parts::kPerRank>(p);
 }
 
 ENTRY(allgather_lamport, lamport<0>)

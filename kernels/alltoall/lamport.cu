@@ -9,7 +9,7 @@
 
 template <int N>
 FORCE_INLINE __device__ void lamport(const Params& p) {
-  exchange_rows<N, Route::kAllToAll, Has::kPartPerRank, Has::kPartPerRank>(p);
+  exchange_rows<N, Route::kAllToAll, Parts::kPerRank, Parts::kPerRank>(p);
 }
 
 ENTRY(alltoall_lamport, lamport<0>)

@@ -9,7 +9,7 @@
 
 template <int N>
 FORCE_INLINE __device__ void lamport(const Params& p) {
-  exchange_rows<N, Route::kFromRoot, Has::kOnePart, Has::kOnePart>(p);
+  exchange_rows<N, Route::kFromRoot, Parts::kOne, Parts::kOne>(p);
 }
 
 ENTRY(broadcast_lamport, lamport<0>)

@@ -29,14 +29,14 @@
 enum class Route { kAllToAll, kFromRoot, kToRoot };
 
 // What a buffer has: one part, or a part for each rank.
-enum class Has { kOnePart, kPartPerRank };
+enum class Parts { kOne, kPerRank };
 
 // Input is this rank's input. The first vectors that this thread sends are loaded ahead, unless it sends none.
-template <int N, Has kParts>
+template <int N, Parts kParts>
 class Input;
 
 template <int N>
-class Input<N, Has::kOnePart> : public Prefetched<Buffer> {
+class Input<N, Parts::kOne> : public Prefetched<Buffer> {
  public:
   FORCE_INLINE __device__ Input(const Params& p, bool enabled)
       : Prefetched<Buffer>(p, Buffer(p.peers[p.rank] + p.send_offset, p.bytes), enabled) {}
@@ -46,18 +46,18 @@ class Input<N, Has::kOnePart> : public Prefetched<Buffer> {
 };
 
 template <int N>
-class Input<N, Has::kPartPerRank> : public PrefetchedParts<N> {
+class Input<N, Parts::kPerRank> : public PrefetchedParts<N> {
  public:
   FORCE_INLINE __device__ Input(const Params& p, bool enabled)
       : PrefetchedParts<N>(p, p.peers[p.rank] + p.send_offset, enabled) {}
 };
 
 // Sends a row to every peer: of the vectors load(steps) of the lanes for the rank that is `steps` after this one.
-template <int N, Has kInput, typename Load>
+template <int N, Parts kInput, typename Load>
 FORCE_INLINE __device__ void send_to_peers(const Params& p, const KeyedMailboxes<N>& mailboxes, int64_t index, bool has,
                                            Load load) {
   const auto send_to = [&](uint32_t peer, Vec v) { mailboxes.send_row(p.rank, index, has, v, [&](auto f) { f(peer); }); };
-  if constexpr (kInput == Has::kOnePart) {
+  if constexpr (kInput == Parts::kOne) {
     mailboxes.send_row(p.rank, index, has, load(0), [&](auto f) { each_peer<N>(p, f); });
   } else if constexpr (N == 0) {
     each_rank<N, 1>(p, [&](uint32_t steps) { send_to(rank_after<N>(p, steps), load(steps)); });
@@ -69,17 +69,17 @@ FORCE_INLINE __device__ void send_to_peers(const Params& p, const KeyedMailboxes
 }
 
 // The exchange of a whole launch. kInput and kOutput say what the buffers at send_offset and recv_offset have.
-template <int N, Route kRoute, Has kInput, Has kOutput>
+template <int N, Route kRoute, Parts kInput, Parts kOutput>
 FORCE_INLINE __device__ void exchange_rows(const Params& p) {
   const bool is_root = p.rank == p.root;
-  // The lane that sends and receives vectors 0; the first one has keys to handle.
+  // The lane that sends and receives vector 0 of a tile where there is no data; the first lane has keys to handle.
   const bool is_witness = kRoute != Route::kAllToAll && thread_id() == kRowLanes - 1;
   Input<N, kInput> input(p, kRoute != Route::kFromRoot || is_root);
   Epochs epochs(p);
   input.prefetch();
   const auto load = [&](uint32_t steps, int64_t i, bool has) { return has ? input.load(steps, i) : Vec{}; };
-  // Whether data goes from one rank to another, where there is a root.
-  const auto goes = [&](uint32_t from, uint32_t to) { return p.root == (kRoute == Route::kFromRoot ? from : to); };
+  // Whether one rank sends data to another, where there is a root.
+  const auto sends_data = [&](uint32_t from, uint32_t to) { return p.root == (kRoute == Route::kFromRoot ? from : to); };
 
   const auto send = [&](const KeyedMailboxes<N>& mailboxes, int64_t begin, int64_t end) {
     if (kRoute == Route::kAllToAll || is_root == (kRoute == Route::kFromRoot))
@@ -91,14 +91,14 @@ FORCE_INLINE __device__ void exchange_rows(const Params& p) {
       });
     if (is_witness)
       each_peer<N>(p, [&](uint32_t peer) {
-        if (!goes(p.rank, peer)) mailboxes.send(peer, p.rank, 0, Vec{});
+        if (!sends_data(p.rank, peer)) mailboxes.send(peer, p.rank, 0, Vec{});
       });
   };
   const auto receive = [&](KeyedMailboxes<N>& mailboxes, int64_t begin, int64_t end) {
     if (kRoute != Route::kToRoot || is_root)
       each_row(begin, end, [&](int64_t i, bool has) {
         const auto put = [&](uint32_t from, Vec v) {
-          const int64_t part = kOutput == Has::kOnePart ? 0 : from * p.bytes;
+          const int64_t part = kOutput == Parts::kOne ? 0 : from * p.bytes;
           if (has) store_bytes(Buffer(p.peers[p.rank] + p.recv_offset + part, p.bytes), i, v);
         };
         if constexpr (kRoute == Route::kFromRoot)
@@ -106,8 +106,8 @@ FORCE_INLINE __device__ void exchange_rows(const Params& p) {
         else
           mailboxes.receive_rows(i - begin, has, load(0, i, has), put);
       });
-    const auto is_idle = [&](uint32_t r) { return r != p.rank && !goes(r, p.rank); };
-    if (is_witness) mailboxes.receive_some(0, 0, is_idle, [](uint32_t, Vec) {});
+    const auto has_no_data = [&](uint32_t r) { return r != p.rank && !sends_data(r, p.rank); };
+    if (is_witness) mailboxes.receive_some(0, 0, has_no_data, [](uint32_t, Vec) {});
   };
   exchange_mailboxes<N, KeyedMailboxes>(p, epochs, vecs_in(p.bytes), send, receive);
 }

@@ -9,7 +9,7 @@
 
 template <int N>
 FORCE_INLINE __device__ void lamport(const Params& p) {
-  exchange_rows<N, Route::kToRoot, Has::kOnePart, Has::kPartPerRank>(p);
+  exchange_rows<N, Route::kToRoot, Parts::kOne, Parts::kPerRank>(p);
 }
 
 ENTRY(gather_lamport, lamport<0>)

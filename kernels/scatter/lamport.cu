@@ -9,7 +9,7 @@
 
 template <int N>
 FORCE_INLINE __device__ void lamport(const Params& p) {
-  exchange_rows<N, Route::kFromRoot, Has::kPartPerRank, Has::kOnePart>(p);
+  exchange_rows<N, Route::kFromRoot, Parts::kPerRank, Parts::kOne>(p);
 }
 
 ENTRY(scatter_lamport, lamport<0>)
