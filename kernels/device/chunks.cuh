@@ -22,10 +22,6 @@
 #include "bulk.cuh"
 #include "copy.cuh"
 
-constexpr uint32_t kWarp = 32;
-
-FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % kWarp; }
-
 // Synchronizes the warp, and orders its memory accesses. True if ok is true in all lanes.
 FORCE_INLINE __device__ bool warp_all(bool ok) {
   asm volatile("bar.warp.sync 0xffffffff;" ::: "memory");

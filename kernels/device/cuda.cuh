@@ -56,6 +56,10 @@ FORCE_INLINE __device__ void compute_here(Value value) {
 // Waits for all threads of the block; true when ok was true in all of them.
 FORCE_INLINE __device__ bool block_all(bool ok) { return __nvvm_bar0_and(ok) != 0; }
 
+constexpr uint32_t kWarp = 32;
+
+FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % kWarp; }
+
 // The value of x in the lane whose number is this lane's with the bits of `distance` flipped.
 FORCE_INLINE __device__ float shuffle_xor(float x, uint32_t distance) {
   float y;

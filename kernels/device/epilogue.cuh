@@ -88,17 +88,18 @@ struct Bias : Elementwise<Bias> {
   }
 };
 
-// The sum of x over the block's threads, always in the same order.
+// The sum of x over the block's threads, always in the same order. Every warp adds the sums of all warps by itself.
 FORCE_INLINE __device__ float block_sum(float x) {
-  constexpr uint32_t kWarp = 32;
-  __shared__ float of_warp[kWarp];
+  constexpr uint32_t kWarps = kMaxThreads / kWarp;
+  __shared__ float of_warp[kWarps];
 #pragma unroll
   for (uint32_t distance = kWarp / 2; distance > 0; distance /= 2) x += shuffle_xor(x, distance);
-  if (thread_id() % kWarp == 0) of_warp[thread_id() / kWarp] = x;
+  if (lane_id() == 0) of_warp[thread_id() / kWarp] = x;
   block_all(true);
-  float sum = 0;
-#pragma nounroll
-  for (uint32_t w = 0; w < block_threads() / kWarp; w++) sum += of_warp[w];
+  const uint32_t warp = lane_id() % kWarps;
+  float sum = warp < block_threads() / kWarp ? of_warp[warp] : 0;
+#pragma nounroll // without a loop, ptxas computes what follows too early, and spills
+  for (uint32_t distance = kWarps / 2; distance > 0; distance /= 2) sum += shuffle_xor(sum, distance);
   block_all(true); // before the next sum overwrites this one
   return sum;
 }

@@ -28,8 +28,6 @@ FORCE_INLINE __device__ uint32_t reload_thread_id() {
   return id;
 }
 
-FORCE_INLINE __device__ uint32_t lane_id() { return thread_id() % 32; }
-
 // Returns x, which must be the same in all threads of the warp. The shuffle lets ptxas keep it in a uniform register.
 FORCE_INLINE __device__ uint32_t warp_uniform(uint32_t x) {
   asm volatile("shfl.sync.idx.b32 %0, %0, 0, 31, -1;" : "+r"(x));
