@@ -143,8 +143,8 @@ var libraryRules = []libraryRule{
 	{"golang.org/x/term", []string{"gpurun/cmd"}, "only cmd knows the terminal"},
 	{
 		"github.com/ianlancetaylor/demangle",
-		[]string{"gpurun/cmd/gpurun/kernelcode$", "gpurun/cmd/gpurun/kerneldraft$"},
-		"kernels are found by their names in C++ where their files are read",
+		[]string{"gpurun/cmd/gpurun/kernelcode$", "gpurun/cmd/gpurun/kerneldraft$", "gpurun/worker/hang$"},
+		"kernels are found by their names in C++ where their files are read, and a hang names them",
 	},
 	{
 		"github.com/hashicorp/golang-lru",

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ianlancetaylor/demangle"
+
 	"gpurun/cudart"
 )
 
@@ -28,12 +30,22 @@ func NewReport(algorithm string, after time.Duration, kernels []cudart.RunningKe
 	case len(kernels) == 0:
 		r.Where = "no kernel runs: a copy, or a wait of a stream, has not ended"
 	default:
-		r.What, r.Where = kernels[0].Name, describe(kernels[0])
+		r.What, r.Where = readable(kernels[0].Name), describe(kernels[0])
 		for _, k := range kernels[1:] {
-			r.Where += fmt.Sprintf("; %s has not ended either: %s", k.Name, describe(k))
+			r.Where += fmt.Sprintf("; %s has not ended either: %s", readable(k.Name), describe(k))
 		}
 	}
 	return r
+}
+
+// readable is the name of a kernel as its author wrote it, without the arguments of templates.
+func readable(name string) string {
+	const maxNameBits = 10 // of the name, to 1 KB
+	tree, err := demangle.ToAST(name, demangle.NoParams, demangle.NoTemplateParams)
+	if err != nil { // not a name of C++
+		return name
+	}
+	return demangle.ASTToString(tree, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(maxNameBits))
 }
 
 // Error is calls that have not ended in time. It names all ranks that hang.

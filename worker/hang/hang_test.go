@@ -115,3 +115,19 @@ func TestErrorNamesRanks(t *testing.T) {
 		}
 	}
 }
+
+// A hang names a kernel as its source does.
+func TestKernelsHaveReadableNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"one_shot": "one_shot",
+		"_ZN4vllm6reduceIfLi2EEEvPNS_8RankDataEPT_ii": "vllm::reduce",
+		"_Z4lostIiEvPT_": "lost",
+		"_Zbroken":       "_Zbroken",
+	} {
+		k := kernel(1, 0, warps(0, 0, 0, cudart.Polls, 7))
+		k.Name = name
+		if got := NewReport("allreduce", time.Second, []cudart.RunningKernel{k}, true).What; got != want {
+			t.Errorf("%s is %q, not %q", name, got, want)
+		}
+	}
+}
