@@ -9,7 +9,7 @@ import (
 // already.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 16 // few, so that the copy leaves memory bandwidth for the peers' copies
-	return copyengine.Copy(name, "barriers, memory copies from all peers, a kernel copies the local part", blocks,
+	a := copyengine.Copy(name, "barriers, memory copies from all peers, a kernel copies the local part", blocks,
 		copyengine.Places{
 			Own: func(rank int, call collective.Call) (to, from int64) {
 				return call.Recv + int64(rank)*call.Bytes(), call.Send
@@ -18,4 +18,6 @@ func CopyEngine() *collective.Algorithm {
 				return call.Recv + int64(peer)*call.Bytes(), call.Send + int64(peer-rank)*call.SendStep, true
 			},
 		})
+	a.Needs.Overlap = true
+	return a
 }

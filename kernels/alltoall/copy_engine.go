@@ -18,6 +18,6 @@ func CopyEngine() *collective.Algorithm {
 				return call.Recv + int64(peer)*call.Bytes(), call.Send + int64(rank)*call.Bytes(), true
 			},
 		})
-	a.Needs.SeparateOutput = true
+	a.Needs.SeparateOutput, a.Needs.Overlap = true, true
 	return a
 }

@@ -66,6 +66,8 @@ type Needs struct {
 	Packets   bool // room for packets
 	Mailboxes bool // room for mailboxes
 	Multicast bool // a multicast address
+	// Overlap: it is fast only where copies from the peers' memory overlap with kernels.
+	Overlap bool
 	// Library names the [Library] that does the calls; empty is gpurun's own
 	// kernels.
 	Library string

@@ -78,7 +78,7 @@ func Reduce(of, summary string, blocks int, largest func(world int, bytes int64)
 		Kernels:    collective.Reductions("copyengine", "reduce", "copyengine_reduce", collective.SM80),
 		Others:     barrier.FlagKernels(),
 		MaxRanks:   collective.MaxRanks,
-		Needs:      collective.Needs{Peers: true},
+		Needs:      collective.Needs{Peers: true, Overlap: true},
 		Blocks:     blocks,
 		ScratchBytes: func(world int, bytes int64) int64 {
 			return int64(world-1) * wholeVecs(largest(world, bytes))

@@ -8,7 +8,7 @@ import (
 // CopyEngine has the root pull every other rank's input by a memory copy. A kernel copies the root's own meanwhile.
 func CopyEngine() *collective.Algorithm {
 	const blocks = 16 // as in broadcast
-	return copyengine.Copy(name, "barriers, memory copies into the root, whose own is made by a kernel", blocks,
+	a := copyengine.Copy(name, "barriers, memory copies into the root, whose own is made by a kernel", blocks,
 		copyengine.Places{
 			Own: func(rank int, call collective.Call) (to, from int64) {
 				if rank != call.Root {
@@ -20,4 +20,6 @@ func CopyEngine() *collective.Algorithm {
 				return call.Recv + int64(peer)*call.Bytes(), call.Send + int64(peer-rank)*call.SendStep, rank == call.Root
 			},
 		})
+	a.Needs.Overlap = true
+	return a
 }

@@ -14,7 +14,8 @@ import (
 
 // ShareMemory allocates memory for the plan's cases and maps the peers' memory. It returns the
 // buffers' layout. If the allocation shows that GPUs have no peer access, or no multicast address,
-// all ranks choose algorithms again: plan and caps then change.
+// or that copies do not overlap with kernels, all ranks choose algorithms again: plan and caps then
+// change.
 func (r *Rank) ShareMemory(ctx context.Context, plan *workload.Plan,
 	caps *workload.Capabilities,
 ) (workload.Layout, error) {
@@ -48,8 +49,8 @@ func (s *settlement) allocate(ctx context.Context) error {
 			s.caps.NoPeerAccess = whyUnreachable(refused.Rank, refused.Peer)
 		case err != nil:
 			return err
-		case s.plan.NeedsMulticast() && s.memory.Multicast == 0:
-			return s.doWithoutMulticast(ctx)
+		case s.learn():
+			return s.chooseAgain(ctx)
 		default:
 			return nil
 		}
@@ -59,10 +60,21 @@ func (s *settlement) allocate(ctx context.Context) error {
 	}
 }
 
-// doWithoutMulticast chooses algorithms again, without a multicast address. It keeps the memory if
-// that is large enough.
-func (s *settlement) doWithoutMulticast(ctx context.Context) error {
-	s.caps.NoMulticast = "there is none: " + s.memory.MulticastWhy
+// learn notes what the memory cannot do, and reports whether algorithms were chosen that need it.
+func (s *settlement) learn() bool {
+	noMulticast := s.plan.NeedsMulticast() && s.memory.Multicast == 0
+	if noMulticast {
+		s.caps.NoMulticast = "there is none: " + s.memory.MulticastWhy
+	}
+	if s.memory.Backend == string(symm.IPC) {
+		s.caps.NoOverlap = "copies from CUDA IPC memory wait for kernels"
+	}
+	return noMulticast || s.caps.NoOverlap != "" && s.plan.ChoosesOverlap()
+}
+
+// chooseAgain chooses algorithms for what the memory can do. It keeps the memory if that is large
+// enough.
+func (s *settlement) chooseAgain(ctx context.Context) error {
 	if err := s.ChooseAlgorithms(s.plan, *s.caps); err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ type Capabilities struct {
 	NoAtomics string
 	// NoMulticast says why there is no multicast address; empty is that there is.
 	NoMulticast string
+	// NoOverlap says why copies from the peers' memory do not overlap with kernels; empty: they do.
+	NoOverlap string
 	// SpansMachines: the devices are on several machines.
 	SpansMachines bool
 	// PDL: kernels that can are launched by programmatic dependent launch. WantPDL: an

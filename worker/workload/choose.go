@@ -114,11 +114,20 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 	case c.caps.SpansMachines:
 		return c.first(call, "the ranks are on several machines")
 	}
+	waits := "" // why the measured algorithm is slow here
+	able := func(name string) bool {
+		a, ok := c.collective.Algorithm(name)
+		if ok && a.Needs.Overlap && c.caps.NoOverlap != "" {
+			waits = name + " is slow here: " + c.caps.NoOverlap
+			return false
+		}
+		return c.refuse(name, call) == nil
+	}
 	measured, ok := c.tables.Choose(tuning.Query{
 		GPU: c.caps.Devices[0].Name, SM: c.caps.leastSM(), Collective: c.collective.Name, World: c.world(),
 		Epilogue: call.Epilogue.Kind, Hidden: call.Epilogue.Row,
 		Bytes: Case{Shape: c.collective.Shape, world: c.world(), Call: call}.Bytes(),
-		Able:  func(name string) bool { return c.refuse(name, call) == nil },
+		Able:  able,
 	})
 	if ok {
 		return measured, nil
@@ -128,7 +137,7 @@ func (c chooser) best(call collective.Call) (tuning.Choice, error) {
 		return c.first(call, err.Error())
 	}
 	return tuning.Choice{
-		Algorithm: estimate, Reason: "an estimate; " + cmp.Or(measured.Reason, "nothing measured is at hand"),
+		Algorithm: estimate, Reason: "an estimate; " + cmp.Or(waits, measured.Reason, "nothing measured is at hand"),
 	}, nil
 }
 

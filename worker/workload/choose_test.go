@@ -53,6 +53,9 @@ func TestChoose(t *testing.T) {
 	f8.DType = collective.F8E4M3
 	norm.Epilogue = collective.Epilogue{Kind: collective.RMSNorm, Row: 1024}
 	apart, noMulticast, pdl := gpus(4, 9), gpus(4, 9), gpus(4, 9)
+	waiting := gpus(4, 9)
+	waiting.NoOverlap = "copies wait for kernels"
+	copies := tables(tuning.Rule{Collective: "allreduce", World: 4, Algorithm: "copy_engine"})
 	apart.NoPeerAccess, noMulticast.NoMulticast, pdl.WantPDL = "GPU 1 cannot reach GPU 2", "multicast is off", true
 	apartPDL := apart
 	apartPDL.WantPDL = true // which epilogues do not have
@@ -85,6 +88,12 @@ func TestChoose(t *testing.T) {
 			"no multicast", "multimem_oneshot", sum, noMulticast, nil,
 			"multimem_oneshot cannot run: it needs a multicast address, and multicast is off", 0, "",
 		},
+		{"measured, and copies overlap", Auto, sum, gpus(4, 9), copies, "copy_engine", 0, "measured best on NVIDIA H200"},
+		{
+			"measured, but copies do not overlap", Auto, sum, waiting, copies, "twoshot_push", 0,
+			"an estimate; copy_engine is slow here: copies wait for kernels",
+		},
+		{"named, and copies do not overlap", "copy_engine", sum, waiting, nil, "copy_engine", 0, "asked for"},
 		{"apart", Auto, sum, apart, measured, "naive", 0, "GPU 1 cannot reach GPU 2"},
 		{"apart, and naive cannot", Auto, norm, apart, measured, "oneshot", 0, "GPU 1 cannot reach GPU 2"},
 		{

@@ -80,6 +80,11 @@ func (j Job) ShortCallBytes() int64 {
 	return shortCallBytes
 }
 
+// ChoosesOverlap reports whether auto takes an algorithm that is fast only where copies overlap with kernels.
+func (p Plan) ChoosesOverlap() bool {
+	return slices.ContainsFunc(p.Cases, func(c Case) bool { return c.Requested == Auto && c.Algorithm.Needs.Overlap })
+}
+
 // NeedsMulticast reports whether a case needs a multicast address.
 func (p Plan) NeedsMulticast() bool {
 	return slices.ContainsFunc(p.Cases, func(c Case) bool { return c.Algorithm.Needs.Multicast }) ||
