@@ -109,6 +109,25 @@ func TestPatches(t *testing.T) {
 	}
 }
 
+// Numbers that use the same name of [let] are written apart, each for its own call.
+func TestPatchesOfNames(t *testing.T) {
+	f := mustParse(t, fileHead+"args = [{u32 = 'next'}, {u32 = 'next + next'}]\n[let]\nnext = 'call + 1'\n")
+	bound, err := f.Bind(aCall(), nil, newMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	step := bound[0]
+	for i, number := range []int64{8, 4} {
+		p := &step.Patches[i]
+		if n := testing.AllocsPerRun(100, func() { err = p.Write(step.Params, number) }); n != 0 || err != nil {
+			t.Errorf("%v allocations, %v", n, err)
+		}
+	}
+	if got := words(step.Params); got != "a00000009" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestPaths(t *testing.T) {
 	const text = `collective = 'custom'
 [[steps]]

@@ -57,7 +57,8 @@ func (o *letOrder) visit(i int) {
 		}
 	}
 	o.state[name] = 2
-	o.d.compiler.lets[name] = &letTerm{name, o.d.anyExpr(n, "[let]: "+name)}
+	lets := o.d.compiler.lets
+	lets[name] = &letTerm{name, o.d.anyExpr(n, "[let]: "+name), len(lets)}
 }
 
 // anyExpr is an expression of any kind.

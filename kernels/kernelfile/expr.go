@@ -27,7 +27,15 @@ type env struct {
 	memory      Memory
 	grid, block int64
 	i           int64
-	lets        map[*letTerm]value // of the evaluation that is under way
+	lets        []letValue // by letTerm.at
+	evaluation  int64      // counts evaluations: the number of the current one
+	depth       int        // 1 in an evaluation, 2 in the size of a buffer that it asks for
+}
+
+// letValue is the value that an expression of [let] had in an evaluation.
+type letValue struct {
+	value      value
+	evaluation int64
 }
 
 // fail says of an expression what is wrong with it for this rank.
@@ -35,13 +43,18 @@ func (e *env) fail(x Expr, reason string) error {
 	return e.file.errorAt(x.Line, "for rank %d of %d, %q %s", e.call.Rank, e.call.World, x.Text, reason)
 }
 
-// value evaluates an expression, and each expression of [let] that it uses once.
+// value evaluates an expression, and each expression of [let] that it uses once. The size of a buffer that length() asks
+// for is a part of the evaluation: it finds the same values.
 func (e *env) value(x Expr) (value, error) {
 	if x.root == nil {
 		return value{}, e.fail(x, "has not been checked by Parse")
 	}
-	e.lets = nil
+	if e.depth == 0 {
+		e.evaluation++
+	}
+	e.depth++
 	v, err := x.root.eval(e)
+	e.depth--
 	if err != nil {
 		return value{}, e.fail(x, err.Error())
 	}
@@ -50,17 +63,18 @@ func (e *env) value(x Expr) (value, error) {
 
 // let is the value of an expression of [let].
 func (e *env) let(l *letTerm) (value, error) {
-	if v, ok := e.lets[l]; ok {
-		return v, nil
+	if l.at < len(e.lets) && e.lets[l.at].evaluation == e.evaluation {
+		return e.lets[l.at].value, nil
 	}
 	v, err := l.expr.root.eval(e)
-	if err == nil {
-		if e.lets == nil {
-			e.lets = map[*letTerm]value{}
-		}
-		e.lets[l] = v
+	if err != nil {
+		return value{}, err
 	}
-	return v, err
+	if l.at >= len(e.lets) {
+		e.lets = append(e.lets, make([]letValue, l.at+1-len(e.lets))...)
+	}
+	e.lets[l.at] = letValue{v, e.evaluation}
+	return v, nil
 }
 
 // truth evaluates a condition.

@@ -13,7 +13,7 @@ import (
 // evaluate compiles and evaluates a text for the call of these tests, whose grid is 4 and whose block is 128.
 func evaluate(text string) (value, error) {
 	c := compiler{
-		lets: map[string]*letTerm{"twice": {"twice", mustCompile("2 * count")}}, buffers: newMemory().buffers, first: "input",
+		lets: map[string]*letTerm{"twice": {"twice", mustCompile("2 * count"), 0}}, buffers: newMemory().buffers, first: "input",
 	}
 	compiled, err := c.compile(text)
 	if err != nil {
@@ -124,6 +124,25 @@ func nestedChain(depth int) string {
 		text = "(0<(" + text + ")<2?1:2)"
 	}
 	return text
+}
+
+// length() evaluates the size of a buffer within an evaluation, which forgets no name for that: here each name would
+// double the steps.
+func TestNamesAreEvaluatedOnceBesideLengths(t *testing.T) {
+	chain := "[let]\na0 = 'count'\n"
+	for i := range 50 {
+		chain += fmt.Sprintf("a%d = 'min(a%d + length(\"pad\"), a%d + i)'\n", i+1, i, i)
+	}
+	f, err := Parse("x.toml", []byte(fileHead+chain+"[buffers.pad]\nsize = 'a0 * size'\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := env{file: f, call: Call{Count: 3, ElementBytes: 4}}
+	for e.i = range 2 {
+		if v, err := e.value(f.Let["a50"]); err != nil || v.String() != fmt.Sprint(3+50*e.i) {
+			t.Errorf("a50 is %s, %v", v, err)
+		}
+	}
 }
 
 // An evaluation takes each name once, however often it is used: a chain in which each one uses the one before twice has

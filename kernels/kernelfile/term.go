@@ -17,6 +17,7 @@ type term struct {
 type letTerm struct {
 	name string
 	expr Expr
+	at   int // among those of the file
 }
 
 type letSet map[*letTerm]bool
