@@ -99,9 +99,12 @@ func (d *decoder) checkBuffer(b *Buffer, own bool) {
 	case b.Reset && d.err == nil && !b.isUniform():
 		d.fail(b.Line, "reset of buffer %s needs an init with the same value in every byte, such as 0", b.Name)
 	case b.Role == Scratch && b.Init != nil && b.Init.Value.names.has(ofCallSize):
+		limit := "write it for the largest calls and set max_bytes in [contract], or "
+		if isProduct(d.of) { // they have no limit
+			limit = ""
+		}
 		d.fail(b.Init.Value.Line, "init of buffer %s is written once, before the first call, and this one depends on the "+
-			"size of a call: write it for the largest calls and set max_bytes in [contract], or give the kernel such a "+
-			"number in args", b.Name)
+			"size of a call: %sgive the kernel such a number in args", b.Name, limit)
 	case b.Restored && b.Init == nil && b.InitFile.Text == "":
 		d.fail(b.Line, "restored of buffer %s needs init, the value to compare with", b.Name)
 	case b.Host && b.Rotate > 1:
