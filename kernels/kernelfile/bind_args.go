@@ -2,6 +2,7 @@ package kernelfile
 
 import (
 	"encoding/binary"
+	"maps"
 )
 
 // packer lays out members as C does: each at a multiple of its alignment.
@@ -90,7 +91,8 @@ func (b *binder) number(p *packer, a *Arg) error {
 	to := p.place(size, size)
 	if a.Value.names.has(nameCall) {
 		e := b.env
-		e.lets = make([]letValue, len(b.file.Let)) // its own, and large enough for Write to allocate nothing
+		e.sizes = maps.Clone(e.sizes)
+		e.lets = make([]letValue, len(b.file.Let)) // large enough for Write to allocate nothing
 		p.patches = append(p.patches, Patch{At: len(p.bytes) - size, Type: a.Type, Value: a.Value, env: &e})
 	}
 	return b.encode(to, a.Type, a.Value)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"gpurun/cudart"
 )
@@ -179,5 +180,27 @@ func TestArguments(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, want)
 			}
 		})
+	}
+}
+
+// length() counts as one step of an expression, and so the size of a buffer is evaluated once. Here each evaluation has
+// 4000 steps, and 900 numbers in each of 64 structs have the size.
+func TestSizesAreEvaluatedOnce(t *testing.T) {
+	text := fileHead
+	structs := "{structs = [" + strings.Repeat("{u64 = 'all'}, ", 149) + "{u64 = 'all'}]}"
+	text += "args = [" + strings.Repeat(structs+", ", 5) + structs + "]\n[let]\nall = 'length(\"pad\")'\n"
+	for i := range 10 {
+		text += fmt.Sprintf("b%d = '1%s'\n", i, strings.Repeat(" + 1", 199))
+	}
+	f := mustParse(t, text+"[buffers.pad]\nsize = 'b0 + b1 + b2 + b3 + b4 + b5 + b6 + b7 + b8 + b9'\n")
+	call := aCall()
+	call.World = 64
+	start := time.Now()
+	steps, err := f.Bind(call, nil, newMemory())
+	if err != nil || len(steps) != 1 {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("it took %v", took)
 	}
 }

@@ -27,9 +27,10 @@ type env struct {
 	memory      Memory
 	grid, block int64
 	i           int64
-	lets        []letValue // by letTerm.at
-	evaluation  int64      // counts evaluations: the number of the current one
-	depth       int        // 1 in an evaluation, 2 in the size of a buffer that it asks for
+	sizes       map[string]int64 // of buffers: they depend on the call alone, and not on its number
+	lets        []letValue       // by letTerm.at
+	evaluation  int64            // counts evaluations: the number of the current one
+	depth       int              // 1 in an evaluation, 2 in the size of a buffer that it asks for
 }
 
 // letValue is the value that an expression of [let] had in an evaluation.
@@ -43,8 +44,8 @@ func (e *env) fail(x Expr, reason string) error {
 	return e.file.errorAt(x.Line, "for rank %d of %d, %q %s", e.call.Rank, e.call.World, x.Text, reason)
 }
 
-// value evaluates an expression, and each expression of [let] that it uses once. The size of a buffer that length() asks
-// for is a part of the evaluation: it finds the same values.
+// value evaluates an expression, and each expression of [let] that it uses once. The size of a buffer that length()
+// asks for is a part of the evaluation: it finds the same values.
 func (e *env) value(x Expr) (value, error) {
 	if x.root == nil {
 		return value{}, e.fail(x, "has not been checked by Parse")
@@ -179,12 +180,25 @@ func (e *env) distance(to, from string) (value, error) {
 	return add(unsignedValue(a), negate(unsignedValue(b)))
 }
 
-// length is the size of one of this rank's buffers, in bytes.
+// length is the size of one of this rank's buffers, in bytes. It is evaluated once, since an expression counts length()
+// as one step.
 func (e *env) length(buffer string) (int64, error) {
-	if b := e.file.buffer(buffer); b != nil && !b.Size.IsZero() {
-		return e.between(b.Size, "the size of a buffer", 0, maxBufferBytes)
+	b := e.file.buffer(buffer)
+	if b == nil || b.Size.IsZero() {
+		return e.call.ownBytes(buffer), nil
 	}
-	return e.call.ownBytes(buffer), nil
+	if n, ok := e.sizes[buffer]; ok {
+		return n, nil
+	}
+	n, err := e.between(b.Size, "the size of a buffer", 0, maxBufferBytes)
+	if err != nil {
+		return 0, err
+	}
+	if e.sizes == nil {
+		e.sizes = map[string]int64{}
+	}
+	e.sizes[buffer] = n
+	return n, nil
 }
 
 // ownBytes is the size of a buffer that gpurun gives each call.

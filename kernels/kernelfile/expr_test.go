@@ -13,7 +13,8 @@ import (
 // evaluate compiles and evaluates a text for the call of these tests, whose grid is 4 and whose block is 128.
 func evaluate(text string) (value, error) {
 	c := compiler{
-		lets: map[string]*letTerm{"twice": {"twice", mustCompile("2 * count"), 0}}, buffers: newMemory().buffers, first: "input",
+		lets:    map[string]*letTerm{"twice": {name: "twice", expr: mustCompile("2 * count")}},
+		buffers: newMemory().buffers, first: "input",
 	}
 	compiled, err := c.compile(text)
 	if err != nil {

@@ -14,6 +14,7 @@ type MadeUp struct {
 	file    *File
 	call    Call
 	offsets map[string]int64
+	steps   map[string]int64 // from copy to copy, of buffers that rotate
 	tables  [][]byte
 	// Spaces has the bytes of each buffer, those that gpurun gives each call first.
 	Spaces []Space
@@ -35,7 +36,7 @@ const (
 
 // NewMadeUp places the buffers of a call of one rank. In place, the output begins where the input does.
 func (f *File) NewMadeUp(call Call) (*MadeUp, error) {
-	m := &MadeUp{file: f, call: call, offsets: map[string]int64{}}
+	m := &MadeUp{file: f, call: call, offsets: map[string]int64{}, steps: map[string]int64{}}
 	sizes, err := f.Sizes(call)
 	if err != nil {
 		return nil, err
@@ -65,7 +66,8 @@ func (f *File) NewMadeUp(call Call) (*MadeUp, error) {
 			return nil, f.errorAt(b.Line, "buffer %s of %d bytes, in %d copies, is too large", b.Name, bytes, copies)
 		}
 		copies := int64(max(b.Rotate, 1))
-		place(b.Name, (bytes+madeUpAlign-1)/madeUpAlign*madeUpAlign*(copies-1)+bytes, max(b.Align, madeUpAlign))
+		m.steps[b.Name] = (bytes + madeUpAlign - 1) / madeUpAlign * madeUpAlign
+		place(b.Name, m.steps[b.Name]*(copies-1)+bytes, max(b.Align, madeUpAlign))
 	}
 	return m, nil
 }
@@ -77,12 +79,7 @@ func (m *MadeUp) Address(buffer string, rank int) (uint64, error) {
 		return 0, fmt.Errorf("there is no buffer %s", buffer)
 	}
 	if b := m.file.buffer(buffer); b != nil && b.Rotate > 1 {
-		e := env{file: m.file, call: m.call}
-		one, err := e.length(buffer)
-		if err != nil {
-			return 0, err
-		}
-		offset += m.call.Number % int64(b.Rotate) * ((one + madeUpAlign - 1) / madeUpAlign * madeUpAlign)
+		offset += m.call.Number % int64(b.Rotate) * m.steps[buffer]
 	}
 	return uint64(rank+1)<<madeUpBits + uint64(offset), nil
 }
