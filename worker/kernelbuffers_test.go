@@ -40,3 +40,24 @@ args = [{pointer = "more"}, {u32 = 0}, {u32 = "length('more') / 4"}]
 		t.Errorf("behind a file there is something else than poison: %v", err)
 	}
 }
+
+// An input may depend on the size of a call, also where calls have several sizes: here no value behind the count of the
+// call exists.
+func TestInputsThatDependOnTheSizeOfACall(t *testing.T) {
+	const text = `
+entry = "store"
+grid = "ceil(count / 64)"
+block = 64
+args = [{pointer = "y"}, {u32 = 0}, {u32 = "count"}]
+` + output + `expect = "i"
+[buffers.x]
+role = "input"
+type = "uint32"
+size = "bytes"
+`
+	for _, init := range []string{"init = {u32 = \"count - 1 - i\"}\n", "init = {u32 = \"i\"}\nrestored = true\n"} {
+		if wrong, err := customSizes(t, text+init, []int64{64, 4096, 64}, 0); err != nil || wrong > 0 {
+			t.Errorf("%s: %d wrong, %v", init, wrong, err)
+		}
+	}
+}

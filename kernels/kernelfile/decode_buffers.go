@@ -98,7 +98,7 @@ func (d *decoder) checkBuffer(b *Buffer, own bool) {
 		d.fail(b.Line, "reset of buffer %s needs init, the value to write", b.Name)
 	case b.Reset && d.err == nil && !b.isUniform():
 		d.fail(b.Line, "reset of buffer %s needs an init with the same value in every byte, such as 0", b.Name)
-	case b.Role != Input && b.Init != nil && b.Init.Value.names.has(ofCallSize):
+	case b.Role != Input && b.Init != nil && b.Init.DependsOnSize():
 		limit := "write it for the largest calls and set max_bytes in [contract], or "
 		if isProduct(d.of) { // they have no limit
 			limit = ""

@@ -31,6 +31,9 @@ const poison = 0xff
 // Bytes is the size of an element, in bytes.
 func (i *Init) Bytes() int64 { return int64(numberBytes(i.Type)) }
 
+// DependsOnSize reports whether calls of different sizes begin with different elements.
+func (i *Init) DependsOnSize() bool { return i.Value.names.has(ofCallSize) }
+
 // UsesMulticast reports whether some argument is a multicast address.
 func (f *File) UsesMulticast() bool {
 	for _, l := range f.Launches() {

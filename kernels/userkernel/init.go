@@ -16,6 +16,10 @@ const chunk = 16 << 20
 
 // initialize writes what all buffers hold before the first call.
 func (st *state) initialize(s cudart.Stream, t target) error {
+	sizes, err := st.file.Sizes(st.values(t))
+	if err != nil {
+		return err
+	}
 	for i := range st.file.Buffers {
 		b := &st.file.Buffers[i]
 		var err error
@@ -24,15 +28,34 @@ func (st *state) initialize(s cudart.Stream, t target) error {
 		case b.Host:
 			err = st.makeHost(b, t)
 		default:
-			area, n := st.areas[b.Name], copies(b)
-			for i := range n {
-				if err == nil {
-					err = st.write(s, b, area.Offset+i*(area.Bytes/n), area.Bytes/n, t)
-				}
-			}
+			err = st.initializeArea(s, b, sizes[i], t)
 		}
 		if err != nil {
 			return fmt.Errorf("initializing the buffer %s: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
+// initializeArea writes the initial values of a buffer's area, which is as large as any call of the job needs it. Those
+// of an input of a custom file may depend on the size of a call, and each verified call writes its own: here only the
+// part that this call has of it gets values.
+func (st *state) initializeArea(s cudart.Stream, b *kernelfile.Buffer, called int64, t target) error {
+	area, n := st.areas[b.Name], copies(b)
+	one := area.Bytes / n
+	bytes := one
+	if b.Init != nil && b.Init.DependsOnSize() {
+		bytes = min(one, called)
+	}
+	for i := range n {
+		at := area.Offset + i*one
+		if bytes < one {
+			if err := s.Fill(st.comm.Local(at+bytes), poison, one-bytes); err != nil {
+				return err
+			}
+		}
+		if err := st.write(s, b, at, bytes, t); err != nil {
+			return err
 		}
 	}
 	return nil
