@@ -104,8 +104,9 @@ memory() {
   done
 }
 
-# has LIBRARY: whether gpurun finds it here.
-has() { $gpurun list --output json | grep -q "\"cuda\": \"yes: $1"; }
+# has LIBRARY: whether gpurun finds it here. grep -q would end before gpurun has written all, which pipefail counts as a
+# failure of gpurun.
+has() { $gpurun list --output json | grep "\"cuda\": \"yes: $1" > /dev/null; }
 
 libraries() {
   local n run collective root ops library title types symmetric
@@ -129,7 +130,7 @@ libraries() {
     done
     has NVSHMEM && check 0 "barrier-nvshmem-$n" $run barrier --algo nvshmem
     for collective in allreduce allgather reducescatter; do
-      $gpurun list $collective nccl_symmetric | grep -q '^  cuda *yes' || continue
+      $gpurun list $collective nccl_symmetric | grep '^  cuda *yes' > /dev/null || continue
       symmetric="$run $collective --algo nccl_symmetric,nccl -d half,float,bfloat16 -b 1K -e 64M -f 16"
       check 0 "$collective-nccl_symmetric-$n" $symmetric -u -n 2
       check 0 "$collective-nccl_symmetric-graph-$n" $symmetric -n 5 -G 5
