@@ -206,3 +206,24 @@ func TestTakesBlocks(t *testing.T) {
 		}
 	}
 }
+
+// State is written once: calls of another type or operation must not want another one.
+func TestInitialValuesDifferByType(t *testing.T) {
+	float, half := Call{Type: "float", Op: "sum"}, Call{Type: "half", Op: "sum"}
+	largest := float
+	largest.Op = "max"
+	for init, want := range map[string][2]bool{ // for half, and for max
+		`0`: {}, `{u32 = "world"}`: {}, `{u32 = "size"}`: {true, false}, `{u32 = "op == \"max\" ? 1 : 0"}`: {false, true},
+		`{u32 = "type == \"float\" ? 1 : 0"}`: {true, false},
+	} {
+		f := mustParse(t, fileHead+fileTail+"[buffers.b]\nsize = 4\ninit = "+init+"\n")
+		for i, other := range []Call{half, largest} {
+			if b := f.InitDiffers(float, other); (b != nil) != want[i] {
+				t.Errorf("%s: %v, %s", init, b, other.Type)
+			}
+		}
+		if f.InitDiffers(float, float) != nil {
+			t.Errorf("%s differs between equal calls", init)
+		}
+	}
+}

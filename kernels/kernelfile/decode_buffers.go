@@ -157,7 +157,7 @@ func (d *decoder) globals(f *File, t *table) {
 	for i, name := range all.keys {
 		value := all.values[i]
 		list := &node{kind: listNode, line: value.line, values: []*node{value}}
-		args := d.args(list, "[globals]", ofStep&^nameCall, 0)
+		args := d.args(list, "[globals]", ofModule, 0)
 		if len(args) != 1 || args[0].Rest {
 			d.fail(value.line, "variable %s has one value", name)
 			return

@@ -34,6 +34,23 @@ func (i *Init) Bytes() int64 { return int64(numberBytes(i.Type)) }
 // DependsOnSize reports whether calls of different sizes begin with different elements.
 func (i *Init) DependsOnSize() bool { return i.Value.names.has(ofCallSize) }
 
+// InitDiffers is a buffer whose initial values are others for a call of another type or operation, or nil.
+func (f *File) InitDiffers(a, b Call) *Buffer {
+	var differ names
+	if a.Type != b.Type {
+		differ |= nameType | nameSize
+	}
+	if a.Op != b.Op {
+		differ |= nameOp
+	}
+	for i := range f.Buffers {
+		if buffer := &f.Buffers[i]; buffer.Init != nil && buffer.Role != Input && buffer.Init.Value.names.has(differ) {
+			return buffer
+		}
+	}
+	return nil
+}
+
 // UsesMulticast reports whether some argument is a multicast address.
 func (f *File) UsesMulticast() bool {
 	for _, l := range f.Launches() {

@@ -54,6 +54,8 @@ const (
 	// ofContract is what limits of counts and sizes depend on.
 	ofContract  = ofBuffer &^ (nameCount | nameBytes | nameVectors)
 	bufferFuncs = funcOffset | funcLength
+	// ofModule is what variables of a module depend on, which are written once for all calls.
+	ofModule = ofStep &^ (nameCall | nameInPlace | ofCallSize)
 	// ofCallSize are those that differ between the calls of a run.
 	ofCallSize = nameCount | nameBytes | nameVectors | namesOfMatrices
 )

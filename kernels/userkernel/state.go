@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
@@ -22,7 +23,8 @@ type state struct {
 	loaded map[string]bool // modules whose variables are set
 	unset  map[string]int  // variables that no loaded module has, with the line in the file
 	calls  map[any][]boundStep
-	ready  bool // areas hold their initial values
+	ready  bool // areas hold their initial values, of a first call
+	first  kernelfile.Call
 }
 
 // boundStep is a step of a call with its kernel.
@@ -55,7 +57,11 @@ func (st *state) prepare(s cudart.Stream, t target, launches bool) error {
 		if err := st.initialize(s, t); err != nil {
 			return err
 		}
-		st.ready = true
+		st.ready, st.first = true, t.values
+	}
+	if b := st.file.InitDiffers(st.first, t.values); b != nil {
+		return fmt.Errorf("%s:%d: init of buffer %s depends on the type or the operation, and is written once, for %s: "+
+			"run %s by itself", st.file.Path, b.Init.Value.Line, b.Name, kindOf(st.first), kindOf(t.values))
 	}
 	if !launches {
 		return nil
@@ -68,6 +74,9 @@ func (st *state) prepare(s cudart.Stream, t target, launches bool) error {
 	}
 	return nil
 }
+
+// kindOf are the type and the operation of a call.
+func kindOf(c kernelfile.Call) string { return strings.TrimSpace(c.Type + " " + c.Op) }
 
 // values are what expressions are evaluated over for the next call of a kind.
 func (st *state) values(t target) kernelfile.Call {
