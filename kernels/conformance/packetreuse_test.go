@@ -13,8 +13,9 @@ import (
 
 // Packets and mailboxes of collectives whose data go one way are not overwritten before they have been read. The root
 // of a broadcast or scatter, which waits for no data, and the senders of a reduce or gather call many times while a
-// rank is late, with another root and other tiles each time. Every call has buffers of its own. Time is real: in disorder,
-// the lanes of a warp that poll for a row of a keyed mailbox meet and part again, which the simulator takes for work.
+// rank is late, with another root and other tiles each time. Every call has buffers of its own. Time is real: in
+// disorder, the lanes of a warp that poll for a row of a keyed mailbox meet and part again, which the simulator takes
+// for work.
 func TestOneWayPacketsWaitForLateRanks(t *testing.T) {
 	oneWay := func(a *collective.Algorithm) bool {
 		c, _ := kernels.Find(a.Collective)
