@@ -16,13 +16,16 @@ import (
 // librariesFor are the external libraries that gpurun can use.
 func librariesFor(c settings.Config) []Library {
 	return []Library{
-		{Name: "NCCL", Use: "--algo nccl needs it", File: c.NCCLLib, Open: func() (path, version string, err error) {
-			l, err := nccl.Open(c.NCCLLib)
-			if err != nil {
-				return "", "", err
-			}
-			return l.Path(), l.Version().String(), nil
-		}},
+		{
+			Name: "NCCL", Use: "--algo nccl needs it, and nccl_symmetric version 2.27", File: c.NCCLLib,
+			Open: func() (path, version string, err error) {
+				l, err := nccl.Open(c.NCCLLib)
+				if err != nil {
+					return "", "", err
+				}
+				return l.Path(), l.Version().String(), nil
+			},
+		},
 		{
 			Name: "NVSHMEM", Use: "--algo nvshmem and --symm nvshmem need it", File: c.NVSHMEMLib,
 			Open: func() (path, version string, err error) {

@@ -89,7 +89,8 @@ func list() []flag {
 		{name: "output-file", short: "J", usage: "also write the results as JSON to this `file`"},
 		{
 			name: "algo", usage: "comma-separated `algorithms`; auto: the fastest for each size; " +
-				"all: each of gpurun's own that supports the call; nccl, nccl_symmetric and nvshmem are NVIDIA's libraries; " +
+				"all: each of gpurun's own that supports the call; nccl and nvshmem are NVIDIA's libraries; nccl_symmetric is " +
+				"NCCL on registered memory, for allreduce, allgather and reducescatter; " +
 				"the path of a kernel file, such as mine.toml",
 		},
 		{
