@@ -7,6 +7,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/userkernel"
 	"gpurun/rendezvous"
 	"gpurun/worker/hang"
@@ -21,6 +22,7 @@ func Explain(err error) report.Failure {
 	f := report.Failure{Class: report.Internal, Message: err.Error()}
 	var (
 		usage       *workload.UsageError
+		file        *kernelfile.Error
 		unsupported *workload.UnsupportedDevice
 		unavailable *workload.Unavailable
 		unreachable *symm.NoPeerAccessError
@@ -38,7 +40,7 @@ func Explain(err error) report.Failure {
 		outside     *verify.OutsideError
 	)
 	switch {
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &file):
 		f.Class = report.Usage
 	case errors.Is(err, verify.ErrInputChanged), errors.Is(err, verify.ErrCorruptionMissed),
 		errors.Is(err, verify.ErrCheckWrong), errors.As(err, &outside), errors.As(err, &restore):

@@ -11,6 +11,7 @@ import (
 	"gpurun/cudart"
 	"gpurun/cudart/symm"
 	"gpurun/kernels/collective"
+	"gpurun/kernels/kernelfile"
 	"gpurun/kernels/userkernel"
 	"gpurun/rendezvous"
 	"gpurun/worker/library"
@@ -26,6 +27,7 @@ func TestExplain(t *testing.T) {
 		want report.Failure
 	}{
 		{&workload.UsageError{Reason: "no"}, report.Failure{Class: report.Usage}},
+		{&kernelfile.Error{Path: "mine.toml", Line: 3}, report.Failure{Class: report.Usage}},
 		{verify.ErrInputChanged, report.Failure{Class: report.WrongData}},
 		{verify.ErrCorruptionMissed, report.Failure{Class: report.WrongData}},
 		{verify.ErrCheckWrong, report.Failure{Class: report.WrongData}},

@@ -28,7 +28,8 @@
 //
 //   - Scratch slots (oneshot) are read by peers after a barrier.
 //   - Packet slots hold packets: an epoch beside each four bytes, so any type, at twice the size.
-//   - Mailbox slots hold floats that are their own flags. Zero means empty; data are encoded so that no word is zero.
+//   - Mailbox slots hold words that are their own flags: of floats, or of any bits beside a key for each row of them.
+//     Zero means empty; data are encoded so that no word is zero.
 //     The receiver stores zeros again before it sends anything in the next epoch.
 //
 // The Comm zeroes packets and mailboxes once; then nothing else uses that memory.

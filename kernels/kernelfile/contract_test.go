@@ -218,12 +218,12 @@ func TestInitialValuesDifferByType(t *testing.T) {
 	} {
 		f := mustParse(t, fileHead+fileTail+"[buffers.b]\nsize = 4\ninit = "+init+"\n")
 		for i, other := range []Call{half, largest} {
-			if b := f.InitDiffers(float, other); (b != nil) != want[i] {
-				t.Errorf("%s: %v, %s", init, b, other.Type)
+			if err := f.CheckInit(float, other); (err != nil) != want[i] {
+				t.Errorf("%s: %v, %s %s", init, err, other.Type, other.Op)
 			}
 		}
-		if f.InitDiffers(float, float) != nil {
-			t.Errorf("%s differs between equal calls", init)
+		if err := f.CheckInit(float, float); err != nil {
+			t.Errorf("equal calls: %v", err)
 		}
 	}
 }

@@ -34,18 +34,20 @@ func (i *Init) Bytes() int64 { return int64(numberBytes(i.Type)) }
 // DependsOnSize reports whether calls of different sizes begin with different elements.
 func (i *Init) DependsOnSize() bool { return i.Value.names.has(ofCallSize) }
 
-// InitDiffers is a buffer whose initial values are others for a call of another type or operation, or nil.
-func (f *File) InitDiffers(a, b Call) *Buffer {
+// CheckInit returns an error if the initial values of a buffer, which were written for a first call, are others for a
+// call of another type or operation.
+func (f *File) CheckInit(first, now Call) error {
 	var differ names
-	if a.Type != b.Type {
+	if first.Type != now.Type {
 		differ |= nameType | nameSize
 	}
-	if a.Op != b.Op {
+	if first.Op != now.Op {
 		differ |= nameOp
 	}
-	for i := range f.Buffers {
-		if buffer := &f.Buffers[i]; buffer.Init != nil && buffer.Role != Input && buffer.Init.Value.names.has(differ) {
-			return buffer
+	for _, b := range f.Buffers {
+		if b.Init != nil && b.Role != Input && b.Init.Value.names.has(differ) {
+			return f.errorAt(b.Init.Value.Line, "init of buffer %s is written once, for %s %s, and depends on the "+
+				"type or the operation: run %s %s by itself", b.Name, first.Type, first.Op, now.Type, now.Op)
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"strings"
 
 	"gpurun/cudart"
 	"gpurun/kernels/barrier"
@@ -59,9 +58,8 @@ func (st *state) prepare(s cudart.Stream, t target, launches bool) error {
 		}
 		st.ready, st.first = true, t.values
 	}
-	if b := st.file.InitDiffers(st.first, t.values); b != nil {
-		return fmt.Errorf("%s:%d: init of buffer %s depends on the type or the operation, and is written once, for %s: "+
-			"run %s by itself", st.file.Path, b.Init.Value.Line, b.Name, kindOf(st.first), kindOf(t.values))
+	if err := st.file.CheckInit(st.first, t.values); err != nil {
+		return err
 	}
 	if !launches {
 		return nil
@@ -74,9 +72,6 @@ func (st *state) prepare(s cudart.Stream, t target, launches bool) error {
 	}
 	return nil
 }
-
-// kindOf are the type and the operation of a call.
-func kindOf(c kernelfile.Call) string { return strings.TrimSpace(c.Type + " " + c.Op) }
 
 // values are what expressions are evaluated over for the next call of a kind.
 func (st *state) values(t target) kernelfile.Call {
