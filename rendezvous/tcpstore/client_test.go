@@ -68,10 +68,13 @@ func connect(t testing.TB, s *Server, gen generation) *client {
 	t.Helper()
 	c := &client{t: t, conn: dial(t, s), gen: gen}
 	if gen == current {
-		c.write(binary.LittleEndian.AppendUint32([]byte{0}, validateMagic))
+		c.write(validation())
 	}
 	return c
 }
+
+// validation is what a client of the current generation sends first.
+func validation() []byte { return binary.LittleEndian.AppendUint32([]byte{0}, validateMagic) }
 
 func (c *client) write(b []byte) {
 	c.t.Helper()
