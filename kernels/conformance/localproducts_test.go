@@ -11,9 +11,10 @@ import (
 	"gpurun/kernels/reference"
 )
 
-// An A of few rows is multiplied transposed: of one row, of as many as a tile has columns; with columns of C beyond a
-// tile, in several tiles and in pieces of them, with and without disorder. A C whose rows are not aligned is not. Other
-// local products have tiles of the width that fits.
+// An A of few rows has a kernel of its own: of one row, of as many as a tile has; with columns of C beyond a tile, in
+// several tiles; with K undivided, and divided into 2, 4 and 8 parts; and with blocks that share A; with and without
+// disorder. A C whose rows are not aligned is multiplied otherwise. Other local products have tiles of the width that
+// fits.
 func TestLocalProducts(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {
@@ -21,14 +22,20 @@ func TestLocalProducts(t *testing.T) {
 		sms     int
 		module  string
 	}{
-		{1, 8, 8, 2, "transposed_64"},
-		{16, 328, 456, 2, "transposed_64"},
-		{64, 264, 64 * 40, 8, "transposed_64"}, // two tiles, each with a piece
-		{65, 400, 200, 4, "transposed_128"},
-		{128, 520, 520, 8, "transposed_128"},
-		{48, 136, 64 * 72, 8, "transposed_64"}, // a tile in four pieces
-		{64, 12, 64, 2, "product_112"},
-		{129, 8, 64, 2, "product_112"},
+		{1, 8, 8, 2, "skinny_16"},
+		{16, 328, 456, 2, "skinny_16"},
+		{15, 136, 64*31 + 8, 132, "skinny_16"}, // K in 8 parts
+		{31, 264, 64 * 40, 18, "skinny_32"},    // in 2
+		{17, 72, 64 * 33, 8, "skinny_32"},      // in 4
+		{64, 264, 64 * 40, 18, "skinny_64"},    // in 2, 4 blocks share A
+		{33, 400, 200, 4, "skinny_64"},         // more tiles than multiprocessors
+		{65, 400, 200, 4, "skinny_128"},
+		{128, 520, 520, 14, "skinny_128"},       // 4 blocks share A
+		{100, 136, 64 * 72, 40, "skinny_128"},   // K in 8 parts
+		{128, 200, 64*33 + 8, 18, "skinny_128"}, // in 4
+		{64, 12, 64, 2, "product_96"},
+		{129, 8, 64, 2, "product_96"},
+		{129, 100, 64, 2, "product_112"},
 		{140, 170, 520, 2, "product_176"},
 		{300, 120, 64, 4, "product_128"},
 	} {

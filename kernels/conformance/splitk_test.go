@@ -26,7 +26,7 @@ type split struct {
 func splits() []split {
 	gather, scatter, all := "allgather-matmul ", "matmul-reducescatter ", "matmul-allreduce "
 	return []split{
-		{1, 4, 1, 40, 140, 100, []string{gather + "decomposed", gather + "fused"}, true},    // a tile, with one cluster
+		{1, 4, 1, 40, 140, 96, []string{gather + "decomposed", gather + "fused"}, true},     // a tile, with one cluster
 		{1, 8, 3, 72, 140, 100, []string{all + "fused_push"}, false},                        // with three
 		{2, 6, 2, 64, 140, 100, []string{scatter + "fused_push", all + "fused_copy"}, true}, // two tiles, with one
 		{2, 6, 0, 64, 140, 100, []string{gather + "fused"}, false},                          // which waits for a shard first

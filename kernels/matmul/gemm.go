@@ -23,7 +23,7 @@ type GEMM struct {
 	Cost func(w shardedProblem, sms int) int64
 	// Shape is the launch on a device with so many multiprocessors, with PDL where the kernel allows it.
 	Shape func(w shardedProblem, sms int) cudart.Launch
-	// Tiles is the number of tiles, in so many shards of rows, whose times the kernel records; nil: none. See
+	// Tiles is the number of tiles, in so many shards of rows, whose times the kernel records, at most; nil: none. See
 	// Algorithm.Tiles.
 	Tiles func(p Problem, shards int) int64
 	// Complete fills in parameters that only this kernel reads; nil: there are none.

@@ -38,9 +38,10 @@ type Params struct {
 	FullWaveTiles, LastWaveTiles int32
 	SplitKPieces, SplitKSlices   int32
 	SplitKStep                   uint32
+	ClusterSplits, Stages        uint32
 	_                            uint32
 	FirstTiles                   [schedule.MostClusters]uint8
-	_                            [32]byte // tensor maps lie at multiples of cudart.TensorMapAlign
+	_                            [24]byte // tensor maps lie at multiples of cudart.TensorMapAlign
 	MapA, MapAFull, MapB         encodedMap
 }
 

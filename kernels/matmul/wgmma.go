@@ -18,7 +18,7 @@ func wgmmaWidths() []wgmma { return []wgmma{256, 224, 128} }
 
 // productWidths lists further widths of tiles of local products, which have a kernel for one exchange only. They leave
 // fewer multiprocessors idle where there are a few waves or less.
-func productWidths() []wgmma { return []wgmma{176, 112} }
+func productWidths() []wgmma { return []wgmma{176, 112, 96} }
 
 // kernels lists the kernels of an exchange, one for each element type.
 func (columns wgmma) kernels(exchange string) []collective.Kernel {
@@ -61,17 +61,17 @@ func (columns wgmma) pairs(p Problem, shards int) int64 {
 func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 	l := columns.lastWave(w, sms)
 	time := (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
-	if w.M <= wgmmaRows/wgmmaCluster { // a block of each cluster has no rows: transposed products are faster (NOTES.md)
+	if w.M <= wgmmaRows/wgmmaCluster { // a block of each cluster has no rows, and few blocks load B
 		time *= 2
 	}
 	return time
 }
 
 // tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose
-// power is capped: kernels/NOTES.md. Those of 176, 112 and 64 columns are
+// power is capped: kernels/NOTES.md. Those of 176, 112 and 96 columns are
 // estimates.
 func (columns wgmma) tileTime() int64 {
-	return map[wgmma]int64{256: 272, 224: 236, 176: 192, 128: 148, 112: 128, 64: 84}[columns]
+	return map[wgmma]int64{256: 272, 224: 236, 176: 192, 128: 148, 112: 128, 96: 114}[columns]
 }
 
 // linkBytes is the number of bytes that an H200's links carry in one direction in a cycle of its multiprocessors.

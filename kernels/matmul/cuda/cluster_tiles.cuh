@@ -14,21 +14,32 @@ constexpr int kPartRows = kRows / kParts;
 
 FORCE_INLINE __device__ int32_t slices(const MatmulParams& p) { return (p.k + kSlice - 1) / kSlice; }
 
-// Calls f(tile) for the tiles of this block's cluster, and its pieces of split-K, one after the other, with this block's
-// tile of the two. Tiles without rows are left out unless kAll, for signals of what was sent.
+// The first tile or piece of this block's cluster: both blocks' tiles.
+template <typename Exchange>
+FORCE_INLINE __device__ Tile first_tile(const Exchange& exchange) {
+  const TileScheduler scheduler(exchange.p, grid_blocks() / kClusterBlocks);
+  return scheduler.at(exchange.order(), scheduler.first(block_id() / kClusterBlocks), slices(exchange.p));
+}
+
+// Calls f(tile) for the tiles of this block's cluster, and its pieces of split-K, one after the other from first_tile on,
+// with this block's tile of the two. Tiles without rows are left out unless kAll, for signals of what was sent.
 template <bool kAll = false, typename Exchange, typename F>
-FORCE_INLINE __device__ void each_tile(const Exchange& exchange, F f) {
+FORCE_INLINE __device__ void each_tile(const Exchange& exchange, const Tile& first, F f) {
   const auto order = exchange.order();
   const TileScheduler scheduler(exchange.p, grid_blocks() / kClusterBlocks);
-  for (int32_t i = scheduler.first(block_id() / kClusterBlocks); scheduler.has(i); i = scheduler.next(i)) {
-    Tile t = scheduler.at(order, i, slices(exchange.p));
-    if (!kAll && t.rows <= 0) continue;
-    const int32_t half = cluster_rank();
-    t.row += half * kRows;
-    t.rows -= half * kRows;
-    t.index = t.index * kClusterBlocks + half;
-    t.number = t.number * kClusterBlocks + half;
-    f(t);
+  const int32_t half = cluster_rank();
+  for (Tile both = first;;) {
+    if (kAll || both.rows > 0) {
+      Tile t = both;
+      t.row += half * kRows;
+      t.rows -= half * kRows;
+      t.index = t.index * kClusterBlocks + half;
+      t.number = t.number * kClusterBlocks + half;
+      f(t);
+    }
+    const int32_t next = scheduler.next(both.number);
+    if (!scheduler.has(next)) return;
+    both = scheduler.at(order, next, slices(exchange.p));
   }
 }
 

@@ -53,36 +53,45 @@ FORCE_INLINE __device__ void stage_sums(SharedLayout<kColumns> at, uint32_t part
   }
 }
 
-// Rounds a warpgroup's sums into shared memory, transposed: a row there is a column of the tile.
-template <typename T, int kColumns>
-FORCE_INLINE __device__ void stage_transpose(SharedLayout<kColumns> at, uint32_t part, const float (&sums)[kColumns / 2]) {
-  const uint32_t thread = reload_thread_id() % kWarpgroup, lane = thread % 32;
-  const uint32_t row = part * kPartRows + thread / 32 * 16 + lane / 8 % 2 * 8; // of the lane's matrix in the tile
-  const uint32_t corner = at.staged_column(lane / 16 * 8 + lane % 8) + row * kElementBytes;
-#pragma unroll
-  for (int c = 0; c < kColumns; c += 16) {
-    const float* s = sums + c / 2;
-    store_transposes(corner + c * kStagedPitch<kRows>, rounded_pair(T{}, s[0], s[1]), rounded_pair(T{}, s[2], s[3]),
-                     rounded_pair(T{}, s[4], s[5]), rounded_pair(T{}, s[6], s[7]));
-  }
-}
-
 // The parities of the next phases of the mbarriers that complete once a tile, and once a peer.
 struct Parities {
   uint32_t tile = 0, peer = 0;
 };
 
-// Stages a warpgroup's sums for its store warp, when that has read those of the previous tile.
+// Whether the warps that multiply a tile store it themselves, and not the store warps, as ordinary vectors. Nothing is left
+// to multiply meanwhile, and bulk copies of rows take 2 us longer (kernels/NOTES.md).
+template <typename Exchange>
+FORCE_INLINE __device__ bool is_stored_by_consumers(const Exchange& exchange, const Tile& t) {
+  return Exchange::kStoresLocally && !has_next(exchange, t);
+}
+
+// Stores the rows that this warp has staged to the outputs.
+template <int kColumns, typename Exchange>
+FORCE_INLINE __device__ void store_own_rows(const Exchange& exchange, SharedLayout<kColumns> at, const Tile& t, uint32_t part) {
+  constexpr int kVecs = kColumns / kPerVec, kRowsOfWarp = 16;
+  static_assert(kRowsOfWarp * kVecs % 32 == 0);
+  const int32_t thread = reload_thread_id() % kWarpgroup, first = part * kPartRows + thread / 32 * kRowsOfWarp;
+#pragma unroll 4
+  for (int i = 0; i < kRowsOfWarp * kVecs; i += 32) {
+    const int32_t vec = i + thread % 32, row = first + vec / kVecs, column = vec % kVecs * kPerVec;
+    if (row < t.rows && t.column + column < (int32_t)exchange.p.n)
+      store_outputs(exchange, t, t.row + row, t.column + column, ld_shared(at.staged_row(row) + column * kElementBytes));
+  }
+}
+
+// Stages a warpgroup's sums when the store warp has read those of the previous tile, for that warp or for its own.
 template <typename T, int kColumns, typename Exchange>
 FORCE_INLINE __device__ void stage_tile(const Exchange& exchange, SharedLayout<kColumns> at, const Tile& t, uint32_t part, Parities& parity,
                                        float (&sums)[kColumns / 2]) {
   mbarrier_wait(at.stored(part), parity.tile ^ 1);
   if (exchange.adds_products(t) && rows_of(t, part) > 0)
     add_peer_products<T, kColumns>(exchange, at, part, rows_of(t, part), parity.peer, sums);
-  if constexpr (Exchange::kTransposes)
-    stage_transpose<T, kColumns>(at, part, sums);
-  else
-    stage_sums<T, kColumns>(at, part, sums);
+  stage_sums<T, kColumns>(at, part, sums);
+  if (is_stored_by_consumers(exchange, t)) {
+    warp_sync();
+    store_own_rows<kColumns>(exchange, at, t, part);
+    return;
+  }
   fence_async_proxy_shared();
   mbarrier_arrive(at.staged(part));
   parity.tile ^= 1;
@@ -119,16 +128,6 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Exchange& e
     for (uint32_t i = 0; i < exchange.output_count(t); i++)
       bulk_store(exchange.output_address(t, i) + ((int64_t)(t.row + row) * p.n + t.column) * kElementBytes, at.staged_row(row), columns * kElementBytes);
   }
-}
-
-// Stores a part that is staged transposed, by a warp. Rows of C have p.m elements, see transposed.cuh.
-template <int kColumns>
-FORCE_INLINE __device__ void store_transpose(const MatmulParams& p, SharedLayout<kColumns> at, const Tile& t, uint32_t part) {
-  const int32_t rows = rows_of(t, part), left = p.n - t.column, columns = left < kColumns ? left : kColumns;
-  if (rows <= 0) return;
-  const int64_t first = t.row + part * kPartRows; // element of C's rows
-  for (int32_t c = lane_id(); c < columns; c += 32)
-    bulk_store(p.c + ((t.column + c) * p.m + first) * kElementBytes, at.staged_column(c) + part * kPartRows * kElementBytes, rows * kElementBytes);
 }
 
 // Stores a part to the rank that owns it, by a warp, if that rank has begun. While more tiles follow, stores across a link
@@ -177,12 +176,12 @@ class StoreStagger {
 
 // The loop of a store warp: stores the parts that its warpgroup stages, and signals when they have been written.
 template <int kColumns, typename Exchange>
-FORCE_INLINE __device__ void run_store_warp(const MatmulParams& p, SharedLayout<kColumns> at, Exchange exchange, uint32_t part) {
+FORCE_INLINE __device__ void run_store_warp(const MatmulParams& p, SharedLayout<kColumns> at, Exchange exchange, const Tile& first, uint32_t part) {
   Parities parity;
   StoreStagger stagger;
   const bool leads = lane_id() == 0;
-  each_tile<true>(exchange, [&](const Tile& t) {
-    if (t.piece >= 0) return; // its sums are added to the tile of another cluster
+  each_tile<true>(exchange, first, [&](const Tile& t) {
+    if (t.piece >= 0 || is_stored_by_consumers(exchange, t)) return; // a piece's sums are added to the tile of another cluster
     bool is_complete = true;
     if (pair_has_rows(t)) {
       if (leads && exchange.adds_products(t) && rows_of(t, part) > 0) is_complete = fetch_products(exchange, at, t, part, parity.peer);
@@ -190,9 +189,7 @@ FORCE_INLINE __device__ void run_store_warp(const MatmulParams& p, SharedLayout<
       parity.tile ^= 1;
       stagger.tile_staged();
       if (exchange.crosses_link(t) && has_next(exchange, t)) stagger.wait(part);
-      if constexpr (Exchange::kTransposes) {
-        store_transpose<kColumns>(p, at, t, part);
-      } else if (exchange.sends(t)) {
+      if (exchange.sends(t)) {
         send_part(exchange, at, t, part);
       } else if (!exchange.adds_products(t) || warp_all(is_complete)) {
         store_rows<kColumns>(p, exchange, at, t, part);

@@ -5,7 +5,6 @@
 //   Gathered   (gathered.cuh)  A arrives from the peers while it is multiplied
 //   Scattered  (reduced.cuh)   products are sent to their owner, which adds them up
 //   Everywhere (reduced.cuh)   likewise, and the owner stores the sums on all ranks
-//   Transposed (transposed.cuh)  a local product with its operands exchanged
 //
 // Terms: the rows of the result fall to the ranks in shards. A tile's owner is the rank of its shard. A part is the rows
 // of a tile that one group of threads finishes; it has a number in its shard. A staged part lies in shared memory, with
@@ -14,7 +13,7 @@
 // An exchange has
 //   order()                    TileOrder or InterleavedOrder: the order in which it takes tiles
 //   kGathers                   whether A is gathered while it is multiplied
-//   kTransposes                whether tiles are stored transposed
+//   kStoresLocally             whether every tile is stored in this rank's memory alone, and nobody is told
 //   failed_earlier()           whether a wait of this rank has expired in an earlier call: see Failure below
 //   release_copies()           called by one thread of the grid, in a call that failed earlier
 //   signal_begun()             called by all threads of the first block of any other call, before anything else
@@ -132,6 +131,7 @@ constexpr uint32_t kStagedPitch = kColumns * kElementBytes + kVecBytes;
 
 // Local is what exchanges have in common that store all tiles in this rank's C, without additions.
 struct Local {
+  static constexpr bool kStoresLocally = true;
   FORCE_INLINE __device__ static constexpr bool adds_products(const Tile&) { return false; }
   FORCE_INLINE __device__ static constexpr bool wait_for_products(int32_t) { return true; }
   FORCE_INLINE __device__ static constexpr uint32_t peer_count() { return 0; }
@@ -152,7 +152,7 @@ template <typename T, int kRows, int kColumns, int kPartRows>
 struct Product : Local {
   using Order = TileOrder<kRows, kColumns>;
   const MatmulParams& p;
-  static constexpr bool kGathers = false, kTransposes = false;
+  static constexpr bool kGathers = false;
   FORCE_INLINE __device__ explicit Product(const MatmulParams& p) : p(p) {}
 
   FORCE_INLINE __device__ static constexpr bool failed_earlier() { return false; }

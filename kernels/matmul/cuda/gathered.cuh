@@ -14,7 +14,7 @@ template <typename T, int kRows, int kColumns, int kPartRows>
 struct Gathered : Local {
   using Order = TileOrder<kRows, kColumns>;
   const MatmulParams& p;
-  static constexpr bool kGathers = true, kTransposes = false;
+  static constexpr bool kGathers = true;
   uint32_t chunks_arrived = 0; // chunks that have been waited for, in the order of their arrival
   FORCE_INLINE __device__ explicit Gathered(const MatmulParams& p) : p(p) {}
 

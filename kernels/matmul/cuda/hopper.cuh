@@ -20,6 +20,23 @@ FORCE_INLINE __device__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
+// The last barrier of a kernel, in two halves. A thread arrives after its last access to other blocks' shared memory: the
+// arrival waits for what the thread wrote before, and not for what it writes afterwards.
+class ClusterEnd {
+ public:
+  FORCE_INLINE __device__ void arrive() {
+    if (!arrived_) asm volatile("barrier.cluster.arrive.release;" ::: "memory");
+    arrived_ = true;
+  }
+  FORCE_INLINE __device__ void wait() {
+    arrive();
+    asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
+  }
+
+ private:
+  bool arrived_ = false;
+};
+
 // Reads the thread's number again where it is used: values derived from it earlier would take registers that the mainloop
 // needs.
 FORCE_INLINE __device__ uint32_t reload_thread_id() {
@@ -59,6 +76,11 @@ FORCE_INLINE __device__ void mbarrier_arrive_remote(uint32_t barrier, uint32_t b
       "mbarrier.arrive.shared::cluster.b64 _, [there];\n\t}" ::"r"(barrier),
       "r"(block)
       : "memory");
+}
+
+// Prefetches a tensor map, so that the first copy by it need not wait for it.
+FORCE_INLINE __device__ void prefetch_tensor_map(const TensorMap& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
 // TMA load: copies the box of a tensor map at (x, y), x innermost, to shared memory. Elements outside of the tensor arrive

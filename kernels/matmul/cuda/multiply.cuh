@@ -20,6 +20,9 @@
 #define BOUND_32_FROM(i) BOUND_8_FROM(i), BOUND_8_FROM(i + 8), BOUND_8_FROM(i + 16), BOUND_8_FROM(i + 24)
 
 #define REGISTERS_32 NAMES_0 ", " NAMES_1
+#define REGISTERS_8 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define REGISTERS_16 NAMES_0
+#define REGISTERS_48 REGISTERS_32 ", " NAMES_2
 #define REGISTERS_56 REGISTERS_32 ", " NAMES_2 ", %48, %49, %50, %51, %52, %53, %54, %55"
 #define REGISTERS_64 NAMES_0 ", " NAMES_1 ", " NAMES_2 ", " NAMES_3
 #define REGISTERS_88 REGISTERS_64 ", " NAMES_4 ", %80, %81, %82, %83, %84, %85, %86, %87"
@@ -27,6 +30,9 @@
 #define REGISTERS_112 REGISTERS_96 ", " NAMES_6
 #define REGISTERS_128 REGISTERS_112 ", " NAMES_7
 #define BOUND_32 BOUND_32_FROM(0)
+#define BOUND_8 BOUND_8_FROM(0)
+#define BOUND_16 BOUND_8, BOUND_8_FROM(8)
+#define BOUND_48 BOUND_32, BOUND_8_FROM(32), BOUND_8_FROM(40)
 #define BOUND_56 BOUND_32, BOUND_8_FROM(32), BOUND_8_FROM(40), BOUND_8_FROM(48)
 #define BOUND_64 BOUND_32_FROM(0), BOUND_32_FROM(32)
 #define BOUND_88 BOUND_64, BOUND_8_FROM(64), BOUND_8_FROM(72), BOUND_8_FROM(80)
@@ -43,13 +49,19 @@
                  : [a] "l"(a), [b] "l"(b), [adds] "r"(adds));                                                       \
   }
 
+MULTIPLY(BFloat16, "bf16", 16, 8)
+MULTIPLY(BFloat16, "bf16", 32, 16)
 MULTIPLY(BFloat16, "bf16", 64, 32)
+MULTIPLY(BFloat16, "bf16", 96, 48)
 MULTIPLY(BFloat16, "bf16", 112, 56)
 MULTIPLY(BFloat16, "bf16", 128, 64)
 MULTIPLY(BFloat16, "bf16", 176, 88)
 MULTIPLY(BFloat16, "bf16", 224, 112)
 MULTIPLY(BFloat16, "bf16", 256, 128)
+MULTIPLY(Half, "f16", 16, 8)
+MULTIPLY(Half, "f16", 32, 16)
 MULTIPLY(Half, "f16", 64, 32)
+MULTIPLY(Half, "f16", 96, 48)
 MULTIPLY(Half, "f16", 112, 56)
 MULTIPLY(Half, "f16", 128, 64)
 MULTIPLY(Half, "f16", 176, 88)

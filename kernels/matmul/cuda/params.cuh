@@ -49,6 +49,9 @@ struct MatmulParams {
   int32_t splitk_pieces;   // pieces of these tiles that other clusters multiply
   int32_t splitk_slices;   // slices of a piece of the first of these tiles
   uint32_t splitk_step;    // by how many slices the pieces of each next tile are shorter, in units of 2^-16
+  // Of skinny.cu:
+  uint32_t cluster_splits; // parts of k in which the blocks of a cluster multiply the same elements of the result
+  uint32_t stages;         // of the pipeline of a block
   uint32_t reserved;
   uint8_t first_tiles[kMostClusters]; // the tile of the first wave that each cluster takes: a permutation, see schedule.Placement
   TensorMap map_a;     // of the matrices of that name, or nothing; of a gather, those of A have shards as third dimension

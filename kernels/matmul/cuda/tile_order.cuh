@@ -26,13 +26,18 @@ struct Tile {
   int32_t first_piece = 0;    // the first of the tile's pieces that other clusters multiply
 };
 
+FORCE_INLINE __device__ void compute_here(const Tile& t) {
+  asm volatile("" ::"r"(t.owner), "r"(t.row), "r"(t.shard_row), "r"(t.rows), "r"(t.column), "r"(t.index), "r"(t.number), "r"(t.k_begin),
+               "r"(t.k_end), "r"(t.piece), "r"(t.first_piece));
+}
+
 // TileOrder is the order of a problem's tiles of kRows x kColumns elements.
 template <int kRows, int kColumns>
 class TileOrder {
  public:
   // The tiles of the shards of `shards` ranks, from that of rank `first` on.
   FORCE_INLINE __device__ TileOrder(const MatmulParams& p, int32_t shards, int32_t first)
-      : rows_(p.m), shard_rows_((p.m + shards - 1) / shards), shards_(shards), first_(first),
+      : rows_(p.m), shard_rows_((rows_ + shards - 1) / shards), shards_(shards), first_(first),
         down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns), groups_((down_ + kGroup - 1) / kGroup) {}
 
   FORCE_INLINE __device__ int32_t count() const { return shards_ * per_shard(); }
@@ -45,7 +50,7 @@ class TileOrder {
     return left < 0 ? 0 : left < shard_rows_ ? left : shard_rows_;
   }
 
-  FORCE_INLINE __device__ Tile at(int32_t i) const { return tile(i / per_shard(), i % per_shard(), i); }
+  FORCE_INLINE __device__ Tile at(int32_t i) const { return shards_ == 1 ? tile(0, i, i) : tile(i / per_shard(), i % per_shard(), i); }
 
  protected:
   // Tile `in_shard` of the shard of the rank `shard` after the first, with its number among all tiles.

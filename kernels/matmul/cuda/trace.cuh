@@ -33,13 +33,16 @@ class TileTimer {
     if (on_) times_.begin = global_timer();
   }
   FORCE_INLINE __device__ void end(const Tile& t) {
-    if (!on_ || t.rows <= 0) return; // a block of a cluster may have no row of its tile
+    if (t.rows > 0) end(t.number, t.shard_row + t.row, t.column, t.k_end - t.k_begin); // a block of a cluster may have no row of its tile
+  }
+  FORCE_INLINE __device__ void end(int64_t number, uint32_t row, uint32_t column, uint32_t slices) {
+    if (!on_) return;
     times_.block = block_id();
-    times_.row = t.shard_row + t.row;
-    times_.column = t.column;
-    times_.slices = t.k_end - t.k_begin;
+    times_.row = row;
+    times_.column = column;
+    times_.slices = slices;
     times_.end = global_timer();
-    note_tile(p_, t.number, times_);
+    note_tile(p_, number, times_);
   }
 
  private:

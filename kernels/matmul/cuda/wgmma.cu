@@ -8,7 +8,8 @@
 //   3. epilogue: each consumer adds the peers' products, if the exchange says so, and rounds its sums into shared memory,
 //      while the producer already loads the next tiles
 //   4. store: a store warp of warpgroup 0 for each consumer stores the part to the outputs of the exchange, on this GPU or
-//      others, by bulk copies, while the next tile is multiplied; then it fetches the peers' products of that tile
+//      others, by bulk copies, while the next tile is multiplied; then it fetches the peers' products of that tile. The
+//      last tile is stored by the consumers, if it stays on this GPU
 // Clusters without a tile in the last wave share those of the others: splitk.cuh.
 //
 // Meanwhile a spare thread of each block copies the local shard of a gather, if shared memory has room for it
@@ -35,19 +36,17 @@
 #include "reduced.cuh"
 #include "splitk.cuh"
 #include "trace.cuh"
-#include "transposed.cuh"
 
 // The producer: one thread loads all operands.
 template <int kColumns, typename Exchange>
-FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kColumns> at, Exchange exchange) {
+FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kColumns> at, Exchange exchange, const Tile& first_tile) {
   constexpr uint16_t kAll = (1 << kClusterBlocks) - 1;
   constexpr int kShare = kColumns / kClusterBlocks;
   const auto a = at.a();
   const auto b = at.b();
   const uint32_t first = cluster_rank() * kShare; // of the columns that this block copies
   typename SharedLayout<kColumns>::PipelineStates state;
-  fence_async_proxy(); // orders what earlier kernels wrote before the loads
-  each_tile(exchange, [&](const Tile& t) {
+  each_tile(exchange, first_tile, [&](const Tile& t) {
     if (exchange.wait_for_rows(t, kRows) != RowsState::kReady) fence_async_proxy();
     const bool in_shard = Exchange::kGathers && exchange.is_local(t); // A is this rank's shard
     const TensorMap& map = Exchange::kGathers && !in_shard ? p.map_a_full : p.map_a;
@@ -116,9 +115,15 @@ FORCE_INLINE __device__ void run_spare_thread(const MatmulParams& p, SharedLayou
 template <typename T, int kColumns, typename Exchange>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const SharedLayout<kColumns> at = {shared_memory()};
-  if (thread_id() == 0) at.init_barriers();
+  if (thread_id() < kWarp) at.init_barriers();
+  if (thread_id() == kWarp) {
+    prefetch_tensor_map(p.map_a);
+    prefetch_tensor_map(p.map_b);
+  }
+  const Tile first = first_tile(Exchange{p});
+  compute_here(first);
   cluster_sync();
-  grid_dependency_sync(); // what is above touches this block's shared memory alone, and overlaps with the previous kernel
+  grid_dependency_sync(); // what is above overlaps with the previous kernel: it reads parameters and touches this block's shared memory alone
   const bool failed_earlier = Exchange{p}.failed_earlier();
   if (block_id() == 0 && !failed_earlier) Exchange{p}.signal_begun();
   warp_sync();
@@ -127,10 +132,11 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     return;
   }
   const uint32_t group = warp_uniform(thread_id() / kWarpgroup), warp = thread_id() / 32;
+  ClusterEnd end;
   if (group == 0) {
     warpgroup_reg_dealloc<40>();
-    if (thread_id() == 0) run_producer<kColumns>(p, at, Exchange{p});
-    if (warp == 1 || warp == 2) run_store_warp<kColumns>(p, at, Exchange{p}, warp - 1);
+    if (thread_id() == 0) run_producer<kColumns>(p, at, Exchange{p}, first);
+    if (warp == 1 || warp == 2) run_store_warp<kColumns>(p, at, Exchange{p}, first, warp - 1);
     if (warp == 3 && lane_id() == 0) run_spare_thread<kColumns>(p, at, Exchange{p});
   } else {
     warpgroup_reg_alloc<232>();
@@ -139,12 +145,13 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     Parities parity;
     typename SharedLayout<kColumns>::PipelineStates state;
     float sums[kColumns / 2] = {};
-    each_tile(exchange, [&](const Tile& t) {
+    each_tile(exchange, first, [&](const Tile& t) {
       TileTimer timer(p, thread_id() == kWarpgroup);
       at.a().consumer_wait(state.a);
       at.b().consumer_wait(state.b);
       timer.begin();
       multiply_slices<T, kColumns>(t, at, state, part, sums);
+      if (!has_next(exchange, t)) end.arrive();
       if (t.piece >= 0) {
         PartialSums<kColumns>(p, t.piece, part).store(sums);
       } else {
@@ -154,7 +161,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
       timer.end(t);
     });
   }
-  cluster_sync(); // no block ends while another still copies to its shared memory
+  end.wait(); // no block ends while another still copies to its shared memory
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 1) wgmma(const GRID_CONSTANT MatmulParams p) {

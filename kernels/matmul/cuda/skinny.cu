@@ -1,0 +1,231 @@
+// A GEMM on tensor cores of compute capability 9.0 (wgmma) for an A of up to 128 rows: a local product.
+//
+// Such a product is as fast as B arrives. So a tile has few columns of B, and k is divided as well, until all multiprocessors
+// have work. Rows and columns change places: wgmma multiplies 64 rows by up to 256 columns, and it is the columns of B that
+// are many. The kernel multiplies 64 columns of B, as rows, by the kRows rows of A, as columns: C^T = B^T x A^T.
+//
+// Algorithm, for a cluster. Blocks with the same part of k share A; there are as many parts of k as cluster_splits. Blocks
+// with the same columns of C divide k: split-K in a cluster, whose sums meet in shared memory. Warp specialization: a
+// consumer warpgroup for each 64 rows of A, or one for fewer; a producer warp.
+//   1. producer: a thread of each block loads slices of k into the stages of a pipeline, by TMA: the block's columns of B,
+//      and its share of the rows of A, which is multicast to the blocks that share A
+//   2. mainloop: the consumers multiply the slices as they arrive, accumulating in registers
+//   3. reduction: groups of 16 rows of C belong to the parts of k in turn. Each consumer stores its sums of the other
+//      parts' groups to their shared memory, where the stages were, and adds what it is sent to its own
+//   4. epilogue: the sums are rounded into shared memory, transposed, and stored as vectors of rows of C
+//
+// Buffers: A and C lie by rows, B by columns, whose number is a multiple of 8; tensor maps of A and B, with boxes of kSlice
+// elements of k by a block's share of the rows of A, or by kTileColumns columns of B, swizzled by 128 bytes. Elements of a box
+// beyond the matrices arrive as zeros.
+//
+// Memory order: mbarriers order copies and products. Barriers of the cluster order the last products before the sums that
+// are stored where the operands were, and those before they are added. No block ends while another still arrives at its
+// mbarriers.
+//
+// The caller gives clusters of up to 8 blocks, of kThreads threads, and shared memory for p.stages stages and their mbarriers:
+// at least 96 KB. All rows of A are in one tile. sm_90a. A module has tiles of -DROWS rows.
+
+#include "../../device/entries.cuh"
+#include "../../device/shared.cuh"
+#include "exchange.cuh"
+#include "fragments.cuh"
+#include "multiply.cuh"
+#include "pipeline.cuh"
+#include "trace.cuh"
+
+constexpr int kRows = ROWS, kTileColumns = 64, kSlice = 64, kRowBytes = kSlice * kElementBytes;
+constexpr int kConsumers = kRows > 64 ? kRows / 64 : 1;      // warpgroups
+constexpr int kRowsOfConsumer = kRows / kConsumers;
+constexpr uint32_t kConsumerThreads = kConsumers * kWarpgroup, kThreads = kConsumerThreads + kWarp;
+constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kTileColumns * kRowBytes; // of a stage
+constexpr uint32_t kGroupRows = 16, kGroupBytes = kGroupRows * kTileColumns * sizeof(float); // of sums that are sent
+constexpr uint32_t kPitch = kTileColumns * kElementBytes + kVecBytes;                       // of the staged rows of C
+using Pipeline = OperandPipeline<kBytesOfA + kBytesOfB, uint32_t>;
+
+// The number of blocks in the cluster.
+FORCE_INLINE __device__ uint32_t cluster_blocks() {
+  uint32_t blocks;
+  asm volatile("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
+  return blocks;
+}
+
+// The address in another block of the cluster of what lies at `address` in this one.
+FORCE_INLINE __device__ uint32_t in_block(uint32_t address, uint32_t block) {
+  uint32_t there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(block));
+  return there;
+}
+
+FORCE_INLINE __device__ void st_cluster(uint32_t address, const float* v) {
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]) : "memory");
+}
+
+FORCE_INLINE __device__ void add_shared(float* v, uint32_t address) {
+  struct Floats {
+    float at[4];
+  };
+  const auto loaded = __builtin_bit_cast(Floats, ld_shared(address));
+#pragma unroll
+  for (int i = 0; i < 4; i++) v[i] += loaded.at[i];
+}
+
+// A barrier of the consumers.
+FORCE_INLINE __device__ void consumer_sync() { asm volatile("bar.sync 1, %0;" ::"n"(kConsumerThreads) : "memory"); }
+
+// What a block multiplies, and which blocks of its cluster it works with.
+struct Work {
+  uint32_t splits, sharers; // parts of k, and blocks with the same part
+  uint32_t part, share;     // this block's
+  int32_t column;           // the first one of the tile
+  int32_t k_begin, k_end;   // slices
+
+  FORCE_INLINE __device__ explicit Work(const MatmulParams& p) : splits(p.cluster_splits), sharers(cluster_blocks() / p.cluster_splits) {
+    const uint32_t rank = cluster_rank(), cluster = block_id() / cluster_blocks();
+    part = rank / sharers;
+    share = rank % sharers;
+    column = (cluster * sharers + share) * kTileColumns;
+    const uint32_t slices = (p.k + kSlice - 1) / kSlice;
+    k_begin = slices * part / splits;
+    k_end = slices * (part + 1) / splits;
+  }
+
+  // The rank in the cluster of the block with a part of k and this block's columns, or with a share of A and this block's
+  // part of k.
+  FORCE_INLINE __device__ uint32_t with_part(uint32_t other) const { return other * sharers + share; }
+  FORCE_INLINE __device__ uint32_t with_share(uint32_t other) const { return part * sharers + other; }
+
+  // Calls f(first, owner, slot) for the groups of rows of this consumer: the group begins at sums[first], and is the owner's
+  // group number `slot`.
+  template <typename F>
+  FORCE_INLINE __device__ void each_group(const MatmulParams& p, uint32_t consumer, F f) const {
+    constexpr uint32_t kGroups = kRowsOfConsumer / kGroupRows;
+    uint32_t owner = consumer * kGroups % splits, slot = consumer * kGroups / splits;
+#pragma unroll
+    for (uint32_t g = 0; g < kGroups; g++) {
+      if ((consumer * kGroups + g) * kGroupRows < p.m) f(g * kGroupRows / 2, owner, slot);
+      if (++owner == splits) owner = 0, slot++;
+    }
+  }
+};
+
+// The producer: one thread loads all operands.
+FORCE_INLINE __device__ void run_producer(const MatmulParams& p, const Work& work, Pipeline pipeline) {
+  const uint32_t rows = kRows / work.sharers, first = work.share * rows; // of A that this block copies
+  const uint16_t sharers = ((1 << work.sharers) - 1) << work.with_share(0);
+  Pipeline::State state;
+  for (int32_t s = work.k_begin; s < work.k_end; s++, state.advance(p.stages)) {
+    pipeline.producer_acquire(state);
+    const uint32_t b = pipeline.at(state.stage), a = b + kBytesOfB + first * kRowBytes, full = pipeline.full(state.stage);
+    tma_load(b, p.map_b, s * kSlice, work.column, full);
+    if (work.sharers > 1)
+      tma_load_multicast(sharers, a, p.map_a, s * kSlice, first, full);
+    else
+      tma_load(a, p.map_a, s * kSlice, 0, full);
+  }
+}
+
+// The mainloop of a consumer warpgroup.
+template <typename T>
+FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, const Work& work, Pipeline pipeline, uint32_t consumer,
+                                             float (&sums)[kRowsOfConsumer / 2], TileTimer& timer) {
+  const uint32_t thread = thread_id() % kWarpgroup;
+  Pipeline::State state;
+  for (int32_t s = work.k_begin; s < work.k_end; s++) {
+    pipeline.consumer_wait(state);
+    if (s == work.k_begin) timer.begin();
+    const uint64_t left = tile_descriptor(pipeline.at(state.stage));
+    const uint64_t right = tile_descriptor(pipeline.at(state.stage) + kBytesOfB + consumer * kRowsOfConsumer * kRowBytes);
+    wgmma_fence();
+#pragma unroll
+    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, left + k * kNextK, right + k * kNextK, s > work.k_begin || k > 0);
+    wgmma_commit();
+    const uint32_t before = (state.stage == 0 ? p.stages : state.stage) - 1;
+    wgmma_wait<1>();
+    if (s > work.k_begin && thread < work.sharers) mbarrier_arrive_remote(pipeline.empty(before), work.with_share(thread));
+    state.advance(p.stages);
+  }
+  wgmma_wait<0>();
+  fence_accumulators(sums);
+}
+
+// Stores a consumer's sums of the groups of other parts to their blocks.
+FORCE_INLINE __device__ void send_sums(const MatmulParams& p, const Work& work, uint32_t base, uint32_t slots, uint32_t consumer,
+                                       const float (&sums)[kRowsOfConsumer / 2]) {
+  const uint32_t vec = base + thread_id() % kWarpgroup * kVecBytes;
+  work.each_group(p, consumer, [&](uint32_t first, uint32_t owner, uint32_t slot) {
+    if (owner == work.part) return;
+    const uint32_t source = work.part < owner ? work.part : work.part - 1; // among the owner's
+    const uint32_t to = in_block(vec + (source * slots + slot) * kGroupBytes, work.with_part(owner));
+    st_cluster(to, sums + first);
+    st_cluster(to + kGroupBytes / 2, sums + first + 4);
+  });
+}
+
+// Adds what the other parts have sent to a consumer's sums of the groups of this block, and rounds them into staged rows of C.
+template <typename T>
+FORCE_INLINE __device__ void stage_sums(const MatmulParams& p, const Work& work, uint32_t base, uint32_t slots, uint32_t staged,
+                                        uint32_t consumer, float (&sums)[kRowsOfConsumer / 2]) {
+  const uint32_t thread = thread_id() % kWarpgroup, lane = thread % kWarp;
+  const uint32_t column = thread / kWarp * 16 + lane / 8 % 2 * 8; // of the lane's 8 x 8 matrix
+  const uint32_t corner = staged + (lane / 16 * 8 + lane % 8) * kPitch + column * kElementBytes;
+  work.each_group(p, consumer, [&](uint32_t first, uint32_t owner, uint32_t slot) {
+    if (owner != work.part) return;
+    float* v = sums + first;
+    for (uint32_t source = 0; source + 1 < work.splits; source++) {
+      const uint32_t from = base + (source * slots + slot) * kGroupBytes + thread * kVecBytes;
+      add_shared(v, from);
+      add_shared(v + 4, from + kGroupBytes / 2);
+    }
+    store_transposes(corner + slot * kGroupRows * kPitch, rounded_pair(T{}, v[0], v[1]), rounded_pair(T{}, v[2], v[3]),
+                     rounded_pair(T{}, v[4], v[5]), rounded_pair(T{}, v[6], v[7]));
+  });
+}
+
+// Stores the staged rows of this block's groups, by all consumers.
+FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Work& work, uint32_t staged) {
+  constexpr uint32_t kVecs = kTileColumns / kPerVec;
+#pragma nounroll
+  for (uint32_t vec = thread_id();; vec += kConsumerThreads) {
+    const uint32_t at = vec / kVecs, column = vec % kVecs * kPerVec;
+    const uint32_t group = work.part + at / kGroupRows * work.splits, row = group * kGroupRows + at % kGroupRows;
+    if (group * kGroupRows >= p.m) return;
+    if (row < p.m && work.column + column < p.n)
+      st(p.c + (row * p.n + work.column + column) * kElementBytes, ld_shared(staged + at * kPitch + column * kElementBytes));
+  }
+}
+
+template <typename T>
+FORCE_INLINE __device__ void multiply_tile(const MatmulParams& p) {
+  const uint32_t base = shared_memory(), consumer = warp_uniform(thread_id() / kWarpgroup);
+  const Pipeline pipeline = {base, base + p.stages * (kBytesOfA + kBytesOfB), p.stages};
+  const bool consumes = consumer < kConsumers, is_producer = thread_id() == kConsumerThreads;
+  const Work work(p);
+  if (!consumes) {
+    pipeline.init(kConsumers * work.sharers);
+    fence_mbarrier_init();
+  }
+  if (thread_id() == 0) {
+    prefetch_tensor_map(p.map_b);
+    prefetch_tensor_map(p.map_a);
+  }
+  cluster_sync();
+  grid_dependency_sync(); // what is above overlaps with the previous kernel: it reads parameters and touches this block's shared memory alone
+  float sums[kRowsOfConsumer / 2] = {};
+  TileTimer timer(p, thread_id() == 0);
+  if (is_producer) run_producer(p, work, pipeline);
+  if (consumes) multiply_slices<T>(p, work, pipeline, consumer, sums, timer);
+  cluster_sync(); // all stages of the cluster are free
+  const uint32_t slots = (kRows / kGroupRows + work.splits - 1) / work.splits; // groups that each part has at most
+  const uint32_t staged = base + (work.splits - 1) * slots * kGroupBytes;
+  if (work.splits > 1) {
+    if (consumes) send_sums(p, work, base, slots, consumer, sums);
+    cluster_sync();
+  }
+  if (!consumes) return;
+  stage_sums<T>(p, work, base, slots, staged, consumer, sums);
+  consumer_sync();
+  store_rows(p, work, staged);
+  timer.end(block_id(), 0, work.column, work.k_end - work.k_begin);
+}
+
+extern "C" __global__ void __launch_bounds__(kThreads, 2) skinny(const GRID_CONSTANT MatmulParams p) { multiply_tile<ELEMENT>(p); }

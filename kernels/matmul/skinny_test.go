@@ -1,0 +1,73 @@
+package matmul
+
+import (
+	"testing"
+)
+
+// How the layers of models in kernels/NOTES.md are divided on an H100, and problems with few or many columns.
+func TestSkinnyGrid(t *testing.T) {
+	const full, half = wgmmaMostShared, skinnyHalfShared
+	for _, c := range []struct {
+		rows                   skinny
+		n, k                   int64
+		blocks, cluster, waves int
+		shared                 int
+	}{
+		{16, 2752, 4096, 86, 2, 1, half},
+		{16, 3584, 8192, 112, 2, 1, half},
+		{16, 8192, 3584, 128, 1, 1, half},
+		{32, 1024, 8192, 128, 8, 1, half},
+		{64, 6656, 16384, 104, 4, 1, full},
+		{64, 4096, 4096, 128, 2, 1, full}, // 16 clusters of 8 do not fit
+		{128, 3584, 8192, 112, 8, 1, full},
+		{128, 8192, 3584, 128, 1, 1, full},
+		{128, 28672, 8192, 448, 1, 4, half},
+		{128, 64, 512, 2, 2, 1, full}, // 8 slices of K are too few for 4 parts
+		{16, 8, 8, 1, 1, 1, half},
+	} {
+		p := Problem{M: int64(c.rows), N: c.n, K: c.k, DType: DTypes()[0]}
+		g := c.rows.grid(p, 132)
+		l := g.launch()
+		if l.Blocks != c.blocks || l.Cluster != c.cluster || (l.Blocks+131)/132 != c.waves {
+			t.Errorf("%s: %d blocks in clusters of %d, not %d of %d", p, l.Blocks, l.Cluster, c.blocks, c.cluster)
+		}
+		if stage := int(c.rows.stageBytes()) + skinnyBarriers; l.SharedBytes > c.shared || l.SharedBytes+stage <= c.shared {
+			t.Errorf("%s: %d stages do not fill %d bytes of shared memory", p, g.stages, c.shared)
+		}
+		// skinny.cu has the sums of the other parts, and its rows of C, where the stages were.
+		groups := tiles(tiles(int64(c.rows), skinnyGroupRows), g.splits)
+		sums := (g.splits - 1) * groups * skinnyGroupRows * skinnyColumns * 4
+		if staged := groups * skinnyGroupRows * (2*skinnyColumns + 16); sums+staged > g.stages*c.rows.stageBytes() {
+			t.Errorf("%s: %d + %d bytes of sums do not fit in %d stages", p, sums, staged, g.stages)
+		}
+		if err := l.CheckShape(); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
+
+// An A of up to 128 rows is multiplied by the first skinny kernel that has room for it, if rows of C are aligned.
+func TestSkinnyIsChosen(t *testing.T) {
+	for _, sms := range []int{132, 78} {
+		for _, m := range []int64{1, 16, 17, 32, 33, 64, 65, 128, 129} {
+			for _, n := range []int64{8, 72, 1000, 4096, 8192, 28672, 128256, 90} {
+				for _, k := range []int64{8, 256, 4096, 16384} {
+					p := Problem{M: m, N: n, K: k, DType: DTypes()[0]}
+					g, _, err := choose(GEMMs(), ofProduct, product{rows: m}.sharded(Call{Problem: p}), GPU{SM: 90, SMs: sms})
+					if err != nil {
+						t.Fatal(err)
+					}
+					want := ""
+					for _, rows := range []string{"128", "64", "32", "16"} {
+						if m <= map[string]int64{"128": 128, "64": 64, "32": 32, "16": 16}[rows] && n%8 == 0 {
+							want = "matmul_skinny_" + rows + "_half_sm_90a"
+						}
+					}
+					if got := g.Kernels[0].Module.Name; want != "" && got != want || want == "" && got[:13] != "matmul_wgmma_" {
+						t.Errorf("%s on %d multiprocessors: %s, not %s", p, sms, got, want)
+					}
+				}
+			}
+		}
+	}
+}
