@@ -99,6 +99,11 @@ func TestSharedMemoryOfAPeer(t *testing.T) {
 			[]string{unordered + "10, 20"},
 			nil,
 		},
+		"a fence of new mbarriers before it": { // for mbarriers alone
+			"fence.mbarrier_init.release.cluster;" + arriveRelaxed, clusterBarrier2,
+			[]string{unordered + "10, 20"},
+			nil,
+		},
 		"a barrier of the block before": {
 			"bar.sync 0;", clusterBarrier2,
 			[]string{unordered + "10, 20", notBegun + ", 20"},
@@ -129,6 +134,81 @@ func TestSharedMemoryOfAPeer(t *testing.T) {
 			for _, f := range found {
 				if f.Kind == Freed && !strings.Contains(f.Advice, "barrier.cluster") {
 					t.Errorf("advice %q", f.Advice)
+				}
+			}
+		})
+	}
+}
+
+// The fence of new mbarriers makes them known to the cluster at a relaxed arrival, as the kernels of CUTLASS and Triton
+// do it: to threads, and to copies that complete at them. It makes nothing known that is behind it.
+func TestNewMbarriersOfACluster(t *testing.T) {
+	const (
+		kernel = `
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "cluster.cu"
+.visible .entry meet(.param .u64 data, .param .u64 flag)
+{
+	.reg .b64 %data;
+	.reg .b32 %own, %peer, %tile, %rank, %tid;
+	.reg .pred %first, p;
+	.shared .align 8 .b8 bar[8];
+	.shared .align 16 .b8 slots[16];
+	ld.param.u64 %data, [data];
+	mov.u32 %tid, %tid.x;
+	setp.eq.u32 %first, %tid, 0;
+	mov.u32 %own, bar;
+	mov.u32 %tile, slots;
+	mov.u32 %rank, %cluster_ctarank;
+	xor.b32 %rank, %rank, 1;
+	mapa.shared::cluster.u32 %peer, %own, %rank;
+	BEFORE
+	barrier.cluster.arrive.relaxed;
+	barrier.cluster.wait;
+	.loc 1 20 0
+	@%first mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%peer];
+	.loc 1 22 0
+	@%first mbarrier.arrive.expect_tx.shared::cta.b64 _, [%own], 16;
+	.loc 1 24 0
+	@%first cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%tile], [%data], 16, [%own];
+again:
+	.loc 1 26 0
+	mbarrier.try_wait.parity.shared::cta.b64 p, [%own], 0;
+	@!p bra again;
+	barrier.cluster.arrive;
+	barrier.cluster.wait;
+	ret;
+}
+`
+		initialize = ".loc 1 10 0\n@%first mbarrier.init.shared::cta.b64 [%own], 2;\n"
+		fence      = "@%first fence.mbarrier_init.release.cluster;\n"
+		unordered  = "race, nothing orders them, 10, "
+	)
+	for name, c := range map[string]struct {
+		before string
+		want   []string
+	}{
+		"fence behind":   {initialize + fence, nil},
+		"no fence":       {initialize, []string{unordered + "20", unordered + "26"}},
+		"fence in front": {fence + initialize, []string{unordered + "20", unordered + "26"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := strings.ReplaceAll(kernel, "BEFORE", c.before)
+			found, errs := tryBench(t, 1, text, func(b *bench) error {
+				return errors.Join(b.launch(cudart.Launch{Blocks: 2, Threads: 64, Cluster: 2}, "meet"), b.synchronize())
+			})
+			got := tellAll(found)
+			if err := errors.Join(errs...); err != nil {
+				t.Error(err)
+			}
+			if c.want == nil && len(got) > 0 {
+				t.Errorf("found %q", got)
+			}
+			for _, w := range c.want {
+				if !slices.Contains(got, w) {
+					t.Errorf("found %q, and not %q", got, w)
 				}
 			}
 		})

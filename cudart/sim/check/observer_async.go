@@ -195,5 +195,5 @@ func (o *observer) FenceProxy(at exec.Place, space string) {
 var fencedSpaces = map[string][]race.Space{
 	"":       {race.GlobalSpace, race.SharedSpace, race.BarrierSpace},
 	"global": {race.GlobalSpace}, "shared": {race.SharedSpace, race.BarrierSpace},
-	"mbarrier_init": {race.BarrierSpace}, "alias": {race.AliasSpace},
+	"mbarrier_init": {race.BarrierSpace, race.InitSpace}, "alias": {race.AliasSpace},
 }

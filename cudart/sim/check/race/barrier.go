@@ -9,6 +9,8 @@ type Barrier struct {
 	last  knowledge
 	some  bool // last is of a thread that has arrived: threads of a block often share their past
 	seen  seenClocks
+	// inits is what threads that arrived relaxed have released of InitSpace, and begins what happened before they began.
+	inits, begins vector
 }
 
 // Arrive adds what a thread has done.
@@ -57,6 +59,13 @@ func (b *Barrier) Moment() *Moment {
 		m.anyScope = m.ordered
 	}
 	m.seen = b.seen.vectors()
+	if b.begins != nil || b.inits != nil {
+		m.ordered, m.anyScope = m.ordered.with(b.begins), m.anyScope.with(b.begins)
+		for s := range m.seen {
+			m.seen[s] = m.seen[s].with(b.begins)
+		}
+		m.seen[InitSpace].join(b.inits)
+	}
 	return &m
 }
 

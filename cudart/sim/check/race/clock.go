@@ -29,6 +29,13 @@ func (v *vector) join(other vector) {
 	}
 }
 
+// with is a vector of its own, the later one of both.
+func (v vector) with(other vector) vector {
+	both := slices.Clone(v)
+	both.join(other)
+	return both
+}
+
 // raise makes the clock of one thread no earlier than a time.
 func (v *vector) raise(thread int, time uint32) {
 	if thread >= len(*v) {

@@ -65,7 +65,7 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 		lanes, race, hardware := d.compareLanes(old, now)
 		return race && d.found(old, now, addr, Finding{Cause: UnorderedLanes, Lanes: lanes, Hardware: hardware})
 	}
-	if morallyStrong(old.thread, old.op, now.thread, now.op) {
+	if morallyStrong(old.thread, old.op, now.thread, now.op) || old.isInitBefore(now) {
 		return false
 	}
 	cause, race := whyUnordered(old, now)
@@ -81,6 +81,12 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 		f.Hardware = d.orders(old, now)
 	}
 	return d.found(old, now, addr, f)
+}
+
+// isInitBefore reports whether an access made an mbarrier that now's thread knows since a fence of new mbarriers.
+func (e *event) isInitBefore(now *event) bool {
+	return e.op.Kind == Write && e.op.Space == BarrierSpace &&
+		e.time <= now.thread.known.seen[InitSpace].at(e.thread.number)
 }
 
 // key is what a finding about two accesses has in common with others.

@@ -19,11 +19,14 @@ const (
 	BarrierSpace
 	// AliasSpace is the memory that a multicast address and another one stand for. It is of no operation.
 	AliasSpace
+	// InitSpace is the state of new mbarriers, which has a fence that releases it to the cluster. It is of no operation.
+	InitSpace
 	spaces
 )
 
 // FenceProxy is a proxy fence of a thread for some spaces: what happens before it happens before the asynchronous
-// accesses that begin after it, or of AliasSpace before accesses by another kind of address.
+// accesses that begin after it, or of AliasSpace before accesses by another kind of address. That of InitSpace releases
+// what the thread has written to BarrierSpace: a relaxed arrival at the barrier of the cluster passes it on.
 func (d *Detector) FenceProxy(t *Thread, fenced ...Space) {
 	for _, s := range fenced {
 		t.known.seen[s] = t.known.ordered
