@@ -20,6 +20,11 @@ FORCE_INLINE __device__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
+// The same where nothing but fence_mbarrier_init is to be ordered: it does not wait for what the threads wrote before.
+FORCE_INLINE __device__ void cluster_sync_mbarriers() {
+  asm volatile("barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+}
+
 // The last barrier of a kernel, in two halves. A thread arrives after its last access to other blocks' shared memory: the
 // arrival waits for what the thread wrote before, and not for what it writes afterwards.
 class ClusterEnd {

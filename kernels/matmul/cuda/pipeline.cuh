@@ -30,9 +30,9 @@ struct OperandPipeline {
   FORCE_INLINE __device__ uint32_t full(uint32_t stage) const { return barriers + stage * 8; }
   FORCE_INLINE __device__ uint32_t empty(uint32_t stage) const { return full(count) + stage * 8; }
 
-  // A warp calls it. `arrivals` arrivals at `empty` free a stage.
+  // One thread calls it. `arrivals` arrivals at `empty` free a stage.
   FORCE_INLINE __device__ void init(uint32_t arrivals) const {
-    for (uint32_t s = lane_id(); s < count; s += kWarp) {
+    for (uint32_t s = 0; s < count; s++) {
       mbarrier_init(full(s), 1);
       mbarrier_init(empty(s), arrivals);
     }

@@ -199,17 +199,15 @@ FORCE_INLINE __device__ void multiply_tile(const MatmulParams& p) {
   const uint32_t base = shared_memory(), consumer = warp_uniform(thread_id() / kWarpgroup);
   const Pipeline pipeline = {base, base + p.stages * (kBytesOfA + kBytesOfB), p.stages};
   const bool consumes = consumer < kConsumers, is_producer = thread_id() == kConsumerThreads;
+  // All until the wait for the previous kernel overlaps with it: it reads parameters, and touches this block's shared memory alone.
   const Work work(p);
-  if (!consumes) {
+  if (is_producer) {
     pipeline.init(kConsumers * work.sharers);
     fence_mbarrier_init();
   }
-  if (thread_id() == 0) {
-    prefetch_tensor_map(p.map_b);
-    prefetch_tensor_map(p.map_a);
-  }
-  cluster_sync();
-  grid_dependency_sync(); // what is above overlaps with the previous kernel: it reads parameters and touches this block's shared memory alone
+  if (thread_id() == 0) prefetch_tensor_map(p.map_b), prefetch_tensor_map(p.map_a);
+  cluster_sync_mbarriers();
+  grid_dependency_sync();
   float sums[kRowsOfConsumer / 2] = {};
   TileTimer timer(p, thread_id() == 0);
   if (is_producer) run_producer(p, work, pipeline);

@@ -112,35 +112,43 @@ FORCE_INLINE __device__ void run_spare_thread(const MatmulParams& p, SharedLayou
     copy_local_shard<kColumns>(p, at, exchange.order().rows_of_shard(p.base.rank), block_id(), last);
 }
 
+// Begins a call, when the previous kernel has ended. All threads call it, and return if it is false: a call that failed earlier.
+template <typename Exchange>
+FORCE_INLINE __device__ bool begin_call(Exchange exchange) {
+  grid_dependency_sync();
+  const bool failed_earlier = exchange.failed_earlier();
+  if (block_id() == 0 && !failed_earlier) exchange.signal_begun();
+  warp_sync();
+  if (failed_earlier && thread_id() == 0 && block_id() == grid_blocks() - 1) exchange.release_copies();
+  return !failed_earlier;
+}
+
 template <typename T, int kColumns, typename Exchange>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const SharedLayout<kColumns> at = {shared_memory()};
-  if (thread_id() < kWarp) at.init_barriers();
-  if (thread_id() == kWarp) {
-    prefetch_tensor_map(p.map_a);
-    prefetch_tensor_map(p.map_b);
+  const uint32_t warp = warp_uniform(thread_id() / kWarp), group = warp / (kWarpgroup / kWarp);
+  constexpr uint32_t kSpareWarp = 3;
+  // All until begin_call overlaps with the previous kernel: it reads parameters, and touches this block's shared memory alone.
+  Tile first;
+  if (warp == kSpareWarp) {
+    if (lane_id() == 0) at.init_barriers();
+    if (lane_id() == 1) prefetch_tensor_map(p.map_a), prefetch_tensor_map(p.map_b);
+  } else {
+    first = first_tile(Exchange{p});
+    compute_here(first);
   }
-  const Tile first = first_tile(Exchange{p});
-  compute_here(first);
-  cluster_sync();
-  grid_dependency_sync(); // what is above overlaps with the previous kernel: it reads parameters and touches this block's shared memory alone
-  const bool failed_earlier = Exchange{p}.failed_earlier();
-  if (block_id() == 0 && !failed_earlier) Exchange{p}.signal_begun();
-  warp_sync();
-  if (failed_earlier) {
-    if (thread_id() == 0 && block_id() == grid_blocks() - 1) Exchange{p}.release_copies();
-    return;
-  }
-  const uint32_t group = warp_uniform(thread_id() / kWarpgroup), warp = thread_id() / 32;
+  cluster_sync_mbarriers();
   ClusterEnd end;
   if (group == 0) {
     warpgroup_reg_dealloc<40>();
+    if (!begin_call(Exchange{p})) return;
     if (thread_id() == 0) run_producer<kColumns>(p, at, Exchange{p}, first);
     if (warp == 1 || warp == 2) run_store_warp<kColumns>(p, at, Exchange{p}, first, warp - 1);
-    if (warp == 3 && lane_id() == 0) run_spare_thread<kColumns>(p, at, Exchange{p});
+    if (warp == kSpareWarp && lane_id() == 0) run_spare_thread<kColumns>(p, at, Exchange{p});
   } else {
     warpgroup_reg_alloc<232>();
     const Exchange exchange{p};
+    if (!begin_call(exchange)) return;
     const uint32_t part = group - 1;
     Parities parity;
     typename SharedLayout<kColumns>::PipelineStates state;
