@@ -82,13 +82,14 @@ FORCE_INLINE __device__ void store_own_rows(const Exchange& exchange, SharedLayo
 // Stages a warpgroup's sums when the store warp has read those of the previous tile, for that warp or for its own.
 template <typename T, int kColumns, typename Exchange>
 FORCE_INLINE __device__ void stage_tile(const Exchange& exchange, SharedLayout<kColumns> at, const Tile& t, uint32_t part, Parities& parity,
-                                       float (&sums)[kColumns / 2]) {
+                                       float (&sums)[kColumns / 2], ClusterEnd& end) {
   mbarrier_wait(at.stored(part), parity.tile ^ 1);
   if (exchange.adds_products(t) && rows_of(t, part) > 0)
     add_peer_products<T, kColumns>(exchange, at, part, rows_of(t, part), parity.peer, sums);
   stage_sums<T, kColumns>(at, part, sums);
   if (is_stored_by_consumers(exchange, t)) {
     warp_sync();
+    end.arrive();
     store_own_rows<kColumns>(exchange, at, t, part);
     return;
   }

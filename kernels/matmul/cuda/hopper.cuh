@@ -25,8 +25,8 @@ FORCE_INLINE __device__ void cluster_sync_mbarriers() {
   asm volatile("barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-// The last barrier of a kernel, in two halves. A thread arrives after its last access to other blocks' shared memory: the
-// arrival waits for what the thread wrote before, and not for what it writes afterwards.
+// The last barrier of a kernel, in two halves. A thread arrives some time after its last access to other blocks' shared
+// memory: the arrival waits until what the thread wrote has arrived, and not for what it writes afterwards.
 class ClusterEnd {
  public:
   FORCE_INLINE __device__ void arrive() {

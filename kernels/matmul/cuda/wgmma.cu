@@ -127,16 +127,14 @@ template <typename T, int kColumns, typename Exchange>
 FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   const SharedLayout<kColumns> at = {shared_memory()};
   const uint32_t warp = warp_uniform(thread_id() / kWarp), group = warp / (kWarpgroup / kWarp);
-  constexpr uint32_t kSpareWarp = 3;
   // All until begin_call overlaps with the previous kernel: it reads parameters, and touches this block's shared memory alone.
-  Tile first;
-  if (warp == kSpareWarp) {
-    if (lane_id() == 0) at.init_barriers();
-    if (lane_id() == 1) prefetch_tensor_map(p.map_a), prefetch_tensor_map(p.map_b);
-  } else {
-    first = first_tile(Exchange{p});
-    compute_here(first);
+  if (thread_id() == 0) {
+    at.init_barriers();
+    prefetch_tensor_map(p.map_a);
+    prefetch_tensor_map(p.map_b);
   }
+  const Tile first = first_tile(Exchange{p});
+  compute_here(first);
   cluster_sync_mbarriers();
   ClusterEnd end;
   if (group == 0) {
@@ -144,7 +142,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
     if (!begin_call(Exchange{p})) return;
     if (thread_id() == 0) run_producer<kColumns>(p, at, Exchange{p}, first);
     if (warp == 1 || warp == 2) run_store_warp<kColumns>(p, at, Exchange{p}, first, warp - 1);
-    if (warp == kSpareWarp && lane_id() == 0) run_spare_thread<kColumns>(p, at, Exchange{p});
+    if (warp == 3 && lane_id() == 0) run_spare_thread<kColumns>(p, at, Exchange{p});
   } else {
     warpgroup_reg_alloc<232>();
     const Exchange exchange{p};
@@ -159,12 +157,11 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
       at.b().consumer_wait(state.b);
       timer.begin();
       multiply_slices<T, kColumns>(t, at, state, part, sums);
-      if (!has_next(exchange, t)) end.arrive();
       if (t.piece >= 0) {
         PartialSums<kColumns>(p, t.piece, part).store(sums);
       } else {
         TileScheduler::each_piece(p, t, [&](int32_t piece) { PartialSums<kColumns>(p, piece, part).add_to(sums); });
-        stage_tile<T, kColumns>(exchange, at, t, part, parity, sums);
+        stage_tile<T, kColumns>(exchange, at, t, part, parity, sums, end);
       }
       timer.end(t);
     });
