@@ -26,7 +26,9 @@ type split struct {
 func splits() []split {
 	gather, scatter, all := "allgather-matmul ", "matmul-reducescatter ", "matmul-allreduce "
 	return []split{
-		{1, 4, 1, 40, 140, 96, []string{gather + "decomposed", gather + "fused"}, true},     // a tile, with one cluster
+		{1, 4, 1, 40, 140, 96, []string{gather + "decomposed", gather + "fused"}, true}, // a tile, with one cluster
+		// two tiles, with two of three clusters: one has nothing to do
+		{1, 10, 2, 40, 140, 192, []string{gather + "decomposed", gather + "fused"}, false},
 		{1, 8, 3, 72, 140, 100, []string{all + "fused_push"}, false},                        // with three
 		{2, 6, 2, 64, 140, 100, []string{scatter + "fused_push", all + "fused_copy"}, true}, // two tiles, with one
 		{2, 6, 0, 64, 140, 100, []string{gather + "fused"}, false},                          // which waits for a shard first
@@ -43,7 +45,7 @@ func splits() []split {
 func TestSplitTiles(t *testing.T) {
 	t.Parallel()
 	all := splits()
-	for _, i := range seeds(uint64(len(all)), 0, 5) {
+	for _, i := range seeds(uint64(len(all)), 0, 1, 6) {
 		c := all[i]
 		p := matmul.Problem{M: c.rows * int64(c.world), N: c.n, K: 64*c.slices - 8, DType: matmul.DTypes()[i%2]}
 		if c.rows == 0 {

@@ -14,7 +14,7 @@ constexpr int kPartRows = kRows / kParts;
 
 FORCE_INLINE __device__ int32_t slices(const MatmulParams& p) { return (p.k + kSlice - 1) / kSlice; }
 
-// The first tile or piece of this block's cluster: both blocks' tiles.
+// The first tile or piece of this block's cluster: both blocks' tiles. Its number is beyond all others if there is none.
 template <typename Exchange>
 FORCE_INLINE __device__ Tile first_tile(const Exchange& exchange) {
   const TileScheduler scheduler(exchange.p, grid_blocks() / kClusterBlocks);
@@ -28,7 +28,7 @@ FORCE_INLINE __device__ void each_tile(const Exchange& exchange, const Tile& fir
   const auto order = exchange.order();
   const TileScheduler scheduler(exchange.p, grid_blocks() / kClusterBlocks);
   const int32_t half = cluster_rank();
-  for (Tile both = first;;) {
+  for (Tile both = first; scheduler.has(both.number);) {
     if (kAll || both.rows > 0) {
       Tile t = both;
       t.row += half * kRows;
