@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"gpurun/cudart/sim/check/finding"
 	"gpurun/cudart/sim/check/race"
 	"gpurun/cudart/sim/exec"
 )
@@ -32,6 +33,9 @@ func (r *run) finding(f *race.Finding) Finding {
 		}
 	}
 	out.Note = f.Hardware
+	if f.SameValue {
+		out.Cause, out.Advice, out.Flag, out.Note = finding.SameValue, "", nil, true
+	}
 	return out
 }
 

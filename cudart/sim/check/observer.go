@@ -163,7 +163,7 @@ func (o *observer) Access(at exec.Place, a *exec.ObservedAccess) {
 				o.run.trace.mix(addr)
 			}
 		}
-		o.run.detector.AccessByLanes(t, memory, o.operation(at.Site, op), by, addresses, elements)
+		o.run.detector.Store(t, memory, o.operation(at.Site, op), by, a.Unchanged, addresses, elements)
 	}
 }
 

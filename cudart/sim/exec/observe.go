@@ -74,6 +74,8 @@ type ObservedAccess struct {
 	Failed       bool   // a compare-and-swap of which no lane has changed anything
 	Lanes        uint32
 	Addresses    lanes // generic, of the lanes that access memory
+	// Unchanged are the lanes of a weak store that stored what was there already.
+	Unchanged uint32
 }
 
 // Spaces of an observed address.

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"slices"
+	"unsafe"
 
 	"gpurun/cudart/sim/ptx"
 )
@@ -82,6 +83,7 @@ func (c *compiler) observeAccess(o *op) {
 		shape.Bytes, shape.Elements = 16, 1
 	}
 	access, strong := o.run, shape.Order != "" && shape.Order != "weak"
+	compares := kind == Writes && !strong && !o.mem.whole
 	swaps := kind == Updates && slices.Contains(c.in.Mods, "cas") && shape.Bytes <= 8
 	o.run = func(w *warp, o *op, mask uint32) error {
 		w.expandLanes(o.a)
@@ -99,6 +101,9 @@ func (c *compiler) observeAccess(o *op) {
 			copied := w.regs[o.b] // before a result that overwrites it
 			expected = &copied
 		}
+		if compares {
+			a.Unchanged = w.unchanged(o, mask)
+		}
 		if err := access(w, o, mask); err != nil {
 			return err
 		}
@@ -113,6 +118,27 @@ func (c *compiler) observeAccess(o *op) {
 		}
 		return nil
 	}
+}
+
+// unchanged are the lanes that are about to store what is there already.
+func (w *warp) unchanged(o *op, mask uint32) (same uint32) {
+	w.expandOperands(o)
+	for m := mask; m != 0; m &= m - 1 {
+		lane := lowest(m)
+		p, err := w.writable(o, w.regs[o.a][lane], lane)
+		if err != nil {
+			return 0 // the store says what is wrong
+		}
+		differs := false
+		for k, slot := range o.mem.vector {
+			there := readPlain(unsafe.Add(p, uint64(k)*o.mem.size), o.mem.size)
+			differs = differs || there != w.regs[slot][lane]&widthMask(int(8*o.mem.size))
+		}
+		if !differs {
+			same |= 1 << lane
+		}
+	}
+	return same
 }
 
 // differs reports whether all lanes have other values in a register.

@@ -40,6 +40,9 @@ const (
 	ReadLate  = "a load came behind the store of a later call"
 )
 
+// SameValue is the cause of a race that changes no result.
+const SameValue = "both store the same value"
+
 // Finding is a mistake, for people. It stands for all findings of its kind and cause at the same instructions.
 type Finding struct {
 	Kind  Kind
@@ -55,8 +58,8 @@ type Finding struct {
 	Advice string // what to do
 	// Waits are all that waits in a deadlock, and in a barrier that is never complete.
 	Waits []Wait
-	// Note is true for what changes no result: what the PTX memory model forbids and current hardware does not show, and
-	// a Leak.
+	// Note is true for what changes no result: what the PTX memory model forbids and current hardware does not show, two
+	// stores of the [SameValue], and a Leak.
 	Note  bool
 	Count int // how often it was seen
 }

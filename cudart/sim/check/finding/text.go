@@ -60,7 +60,10 @@ func (f Finding) Reasons() (lines []string) {
 	if f.Advice != "" {
 		lines = append(lines, f.Advice)
 	}
-	if f.Note && f.Kind != Leak {
+	switch {
+	case f.Cause == SameValue:
+		lines = append(lines, "a note: no result changes, but PTX calls this a race")
+	case f.Note && f.Kind != Leak:
 		lines = append(lines, "a note: current GPUs do not show this, and PTX does not promise that")
 	}
 	return lines

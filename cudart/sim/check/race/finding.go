@@ -41,6 +41,8 @@ type Finding struct {
 	Count         int    // how often the two instructions had this race
 	// Hardware says that current GPUs perform the two in this order, though PTX does not promise it.
 	Hardware bool
+	// SameValue says that both are stores, and the second one stored what was there already.
+	SameValue bool
 	// Diagnosis says what would order them, if the detector diagnoses.
 	Diagnosis *Diagnosis
 }
@@ -50,7 +52,7 @@ type pair struct {
 	first, second         Site
 	kindFirst, kindSecond Kind
 	cause                 Cause
-	hardware              bool
+	hardware, sameValue   bool
 }
 
 // compare looks for a race of a new access with one that was recorded, which may be nil, and reports whether it is one.
@@ -63,7 +65,8 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 	}
 	if old.thread == now.thread && !now.op.ReadOnly {
 		lanes, race, hardware := d.compareLanes(old, now)
-		return race && d.found(old, now, addr, Finding{Cause: UnorderedLanes, Lanes: lanes, Hardware: hardware})
+		f := Finding{Cause: UnorderedLanes, Lanes: lanes, Hardware: hardware, SameValue: old.isRepeatedBy(now, addr)}
+		return race && d.found(old, now, addr, f)
 	}
 	if morallyStrong(old.thread, old.op, now.thread, now.op) || old.isInitBefore(now) {
 		return false
@@ -71,9 +74,10 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 	cause, race := whyUnordered(old, now)
 	if !race {
 		lanes, race, hardware := d.missesLanes(old, now)
-		return race && d.found(old, now, addr, Finding{Cause: UnorderedLanes, Lanes: lanes, Hardware: hardware})
+		f := Finding{Cause: UnorderedLanes, Lanes: lanes, Hardware: hardware, SameValue: old.isRepeatedBy(now, addr)}
+		return race && d.found(old, now, addr, f)
 	}
-	f := Finding{Cause: cause}
+	f := Finding{Cause: cause, SameValue: old.isRepeatedBy(now, addr)}
 	if cause == NarrowScope && !old.meets(now) {
 		f.Flag = now.thread.known.lost
 	}
@@ -81,6 +85,12 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 		f.Hardware = d.orders(old, now)
 	}
 	return d.found(old, now, addr, f)
+}
+
+// isRepeatedBy reports whether both are stores of threads, and now has stored at an address what was there already.
+func (e *event) isRepeatedBy(now *event, addr uint64) bool {
+	lanes := now.at(addr)
+	return e.op.Kind == Write && e.op.Proxy == Generic && e.lanes != 0 && lanes != 0 && lanes&^now.unchanged == 0
 }
 
 // isInitBefore reports whether an access made an mbarrier that now's thread knows since a fence of new mbarriers.
@@ -91,7 +101,7 @@ func (e *event) isInitBefore(now *event) bool {
 
 // key is what a finding about two accesses has in common with others.
 func (f *Finding) key(old, now *event) pair {
-	return pair{old.op.Site, now.op.Site, old.op.Kind, now.op.Kind, f.Cause, f.Hardware}
+	return pair{old.op.Site, now.op.Site, old.op.Kind, now.op.Kind, f.Cause, f.Hardware, f.SameValue}
 }
 
 func (d *Detector) knows(old, now *event, f *Finding) bool {

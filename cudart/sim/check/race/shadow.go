@@ -49,6 +49,7 @@ type event struct {
 	op     *Operation
 	run    run
 	footprint
+	unchanged uint32 // lanes of a weak write that wrote what was there
 }
 
 // Access is an access of a thread: for each lane's address so many elements, one behind the other. Every address is a
@@ -59,10 +60,17 @@ func (d *Detector) Access(t *Thread, m *Memory, op *Operation, addresses []uint6
 
 // AccessByLanes is [Detector.Access] by lanes of a warp, which have an address each. 0 does not tell them apart.
 func (d *Detector) AccessByLanes(t *Thread, m *Memory, op *Operation, lanes uint32, addresses []uint64, elements int) {
+	d.Store(t, m, op, lanes, 0, addresses, elements)
+}
+
+// Store is [Detector.AccessByLanes] of which some lanes are known to have stored what was there already.
+func (d *Detector) Store(t *Thread, m *Memory, op *Operation, lanes, unchanged uint32, addresses []uint64,
+	elements int,
+) {
 	bytes := op.Bytes * uint64(elements)
 	e := &event{
 		thread: t, time: t.time, step: t.step, op: op, run: runOf(addresses, bytes),
-		footprint: footprintOf(lanes, addresses, bytes),
+		footprint: footprintOf(lanes, addresses, bytes), unchanged: unchanged,
 	}
 	d.at, m.now = m, e
 	t.lanes[byPTX].pending |= lanes
