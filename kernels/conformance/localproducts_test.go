@@ -33,6 +33,8 @@ func TestLocalProducts(t *testing.T) {
 		{128, 520, 520, 14, "skinny_128"},       // 4 blocks share A
 		{100, 136, 64 * 72, 40, "skinny_128"},   // K in 8 parts
 		{128, 200, 64*33 + 8, 18, "skinny_128"}, // in 4
+		{128, 520, 64 * 23, 14, "skinny_128"},   // 4 blocks share A, and more slices than stages
+		{100, 64, 64 * 23, 2, "skinny_128"},     // more slices than stages, in 2
 		{64, 12, 64, 2, "product_96"},
 		{129, 8, 64, 2, "product_96"},
 		{129, 100, 64, 2, "product_112"},

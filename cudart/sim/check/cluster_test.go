@@ -193,6 +193,10 @@ again:
 		"fence behind":   {initialize + fence, nil},
 		"no fence":       {initialize, []string{unordered + "20", unordered + "26"}},
 		"fence in front": {fence + initialize, []string{unordered + "20", unordered + "26"}},
+		"fence of another warp": {
+			initialize + "bar.sync 0;\nsetp.eq.u32 p, %tid, 32;\n@p fence.mbarrier_init.release.cluster;\n",
+			[]string{unordered + "20"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.ReplaceAll(kernel, "BEFORE", c.before)

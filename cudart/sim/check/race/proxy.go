@@ -26,9 +26,13 @@ const (
 
 // FenceProxy is a proxy fence of a thread for some spaces: what happens before it happens before the asynchronous
 // accesses that begin after it, or of AliasSpace before accesses by another kind of address. That of InitSpace releases
-// what the thread has written to BarrierSpace: a relaxed arrival at the barrier of the cluster passes it on.
+// what the thread itself has written to BarrierSpace: a relaxed arrival at the barrier of the cluster passes it on.
 func (d *Detector) FenceProxy(t *Thread, fenced ...Space) {
 	for _, s := range fenced {
+		if s == InitSpace { // what this thread has made, and not others before it
+			t.known.seen[s].own, t.known.seen[s].time = t.number, t.time
+			continue
+		}
 		t.known.seen[s] = t.known.ordered
 	}
 	t.tick()

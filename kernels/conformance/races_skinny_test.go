@@ -1,0 +1,75 @@
+package conformance
+
+import (
+	"fmt"
+	"testing"
+
+	"gpurun/cudart/sim/check"
+	"gpurun/kernels/checktask"
+	"gpurun/kernels/matmul"
+)
+
+// Local products of an A of few rows have no race: with K undivided and divided, with blocks that share A, with
+// more slices than a pipeline has stages, and behind each other.
+func TestSkinnyProductsHaveNoRace(t *testing.T) {
+	t.Parallel()
+	for i, c := range []struct {
+		m, n, k int64
+		sms     int
+	}{
+		{1, 8, 8, 2},
+		{16, 72, 64 * 24, 2},      // two tiles
+		{15, 8, 64*31 + 8, 8},     // K in 8 parts
+		{31, 72, 64 * 16, 8},      // in 4
+		{64, 200, 64 * 32, 10},    // in 2, and 4 blocks share A
+		{128, 200, 64*23 + 8, 10}, // likewise
+		{128, 8, 64 * 20, 2},      // in 2
+		{100, 8, 64 * 33, 8},      // in 8
+	} {
+		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
+			t.Parallel()
+			call := namedCalls([]string{"matmul-allreduce decomposed"}, p, 1)[0]
+			for _, seed := range seeds(3, 0) {
+				checker, err := check.New(check.Config{Ranks: 1, Major: 9, SMs: c.sms, Processes: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				task := checktask.Products{
+					Operation: call.operation, Algorithm: call.algorithm, Problems: []matmul.Problem{p}, Launches: 1, PDL: true,
+				}
+				r, err := checker.Run(seed, task.Task)
+				if err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+				if !r.Clean() {
+					t.Errorf("seed %d: %v, incomplete %q", seed, r.Findings, r.Incomplete)
+				}
+			}
+		})
+	}
+}
+
+// A product that is launched early waits for the kernel before it, which writes its A.
+func TestSkinnyProductWaitsForItsOperands(t *testing.T) {
+	t.Parallel()
+	const world = 2
+	p := matmul.Problem{M: 32, N: 72, K: 64 * 8, DType: matmul.DTypes()[0]}
+	call := namedCalls([]string{"allgather-matmul decomposed"}, p, world)[0]
+	for _, seed := range seeds(8, 0, 1) {
+		checker, err := check.New(check.Config{Ranks: world, Major: 9, SMs: 4, Processes: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		task := checktask.Products{
+			Operation: call.operation, Algorithm: call.algorithm, Problems: []matmul.Problem{p}, Launches: 1, PDL: true,
+		}
+		r, err := checker.Run(seed, task.Task)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if !r.Clean() {
+			t.Errorf("seed %d: %v, incomplete %q", seed, r.Findings, r.Incomplete)
+		}
+	}
+}
