@@ -17,4 +17,4 @@ const (
 )
 
 // clustersOn is how many clusters a kernel has on a device with so many multiprocessors, each of which takes a block.
-func clustersOn(sms int) int64 { return int64(min(sms/wgmmaCluster, schedule.MostClusters)) }
+func clustersOn(sms int) int64 { return int64(max(1, min(sms/wgmmaCluster, schedule.MostClusters))) }

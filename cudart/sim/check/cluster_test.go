@@ -193,6 +193,11 @@ again:
 		"fence behind":   {initialize + fence, nil},
 		"no fence":       {initialize, []string{unordered + "20", unordered + "26"}},
 		"fence in front": {fence + initialize, []string{unordered + "20", unordered + "26"}},
+		"fence of another lane": {
+			initialize + "bar.warp.sync 0xffffffff;\nsetp.eq.u32 p, %tid, 1;\n@p fence.mbarrier_init.release.cluster;\n",
+			[]string{unordered + "20"},
+		},
+		"fence of all lanes": {initialize + "fence.mbarrier_init.release.cluster;\n", nil},
 		"fence of another warp": {
 			initialize + "bar.sync 0;\nsetp.eq.u32 p, %tid, 32;\n@p fence.mbarrier_init.release.cluster;\n",
 			[]string{unordered + "20"},

@@ -171,9 +171,12 @@ func (o *observer) Mbarrier(at exec.Place, b exec.ObservedBarrier, do exec.Mbarr
 	d, t, m := o.run.detector, o.warp(at.Block, at.Warp), o.async.at(b)
 	// Of the object's memory only its beginning counts as a write, so that all else has to happen after that.
 	op := race.Operation{Kind: race.Read, Scope: race.GPUScope, Bytes: 8, Space: race.BarrierSpace}
-	if do == exec.MbarrierBegins {
+	if do == exec.MbarrierBegins || do == exec.MbarrierEnds {
 		op.Kind, op.Scope = race.Write, race.NoScope
 		*m = mbarrier{}
+	}
+	if do == exec.MbarrierBegins {
+		d.MakeMbarrier(t, at.Lanes)
 	}
 	d.Access(t, o.sharedOf(b.Block), o.operation(at.Site, op), []uint64{b.Address}, 1)
 	o.watched.testMbarrier(o.run, at, b, do)
@@ -189,11 +192,16 @@ func (o *observer) Mbarrier(at exec.Place, b exec.ObservedBarrier, do exec.Mbarr
 // FenceProxy implements exec.Observer.
 func (o *observer) FenceProxy(at exec.Place, space string) {
 	o.run.trace.mix(uint64(at.Block), uint64(at.Warp))
-	o.run.detector.FenceProxy(o.warp(at.Block, at.Warp), fencedSpaces[space]...)
+	t := o.warp(at.Block, at.Warp)
+	if space == "mbarrier_init" {
+		o.run.detector.FenceMbarriers(t, at.Lanes)
+		return
+	}
+	o.run.detector.FenceProxy(t, fencedSpaces[space]...)
 }
 
 var fencedSpaces = map[string][]race.Space{
 	"":       {race.GlobalSpace, race.SharedSpace, race.BarrierSpace},
 	"global": {race.GlobalSpace}, "shared": {race.SharedSpace, race.BarrierSpace},
-	"mbarrier_init": {race.BarrierSpace, race.InitSpace}, "alias": {race.AliasSpace},
+	"alias": {race.AliasSpace},
 }

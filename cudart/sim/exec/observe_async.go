@@ -50,7 +50,8 @@ type MbarrierAction uint8
 
 // The actions.
 const (
-	MbarrierBegins   MbarrierAction = iota // it is initialized or invalidated
+	MbarrierBegins   MbarrierAction = iota // it is initialized
+	MbarrierEnds                           // it is invalidated
 	MbarrierArrives                        // and releases
 	MbarrierCounts                         // bytes are expected or completed, or an arrival releases nothing
 	MbarrierTests                          // the phase that was asked for is not over
@@ -109,7 +110,9 @@ func (c *compiler) observeProxyFence(o *op) {
 		if err := fence(w, o, mask); err != nil {
 			return err
 		}
-		w.grid.cfg.Observer.FenceProxy(w.site(), space)
+		at := w.site()
+		at.Lanes = mask
+		w.grid.cfg.Observer.FenceProxy(at, space)
 		return nil
 	}
 }

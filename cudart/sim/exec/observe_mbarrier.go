@@ -7,8 +7,10 @@ import "slices"
 func (c *compiler) observeMbarrier(o *op) {
 	do := MbarrierCounts
 	switch has := func(mod string) bool { return slices.Contains(c.in.Mods, mod) }; {
-	case has("init") || has("inval"):
+	case has("init"):
 		do = MbarrierBegins
+	case has("inval"):
+		do = MbarrierEnds
 	case (has("arrive") || has("arrive_drop")) && !has("relaxed"):
 		do = MbarrierArrives
 	}
@@ -25,7 +27,9 @@ func (c *compiler) observeMbarrier(o *op) {
 				return err
 			}
 			if b != last {
-				w.grid.cfg.Observer.Mbarrier(w.site(), b, do)
+				at := w.site()
+				at.Lanes = 1 << lane
+				w.grid.cfg.Observer.Mbarrier(at, b, do)
 			}
 			last = b
 			if err := change(w, o, 1<<lane); err != nil {

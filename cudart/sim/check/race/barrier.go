@@ -60,7 +60,11 @@ func (b *Barrier) Moment() *Moment {
 	}
 	m.seen = b.seen.vectors()
 	if b.begins != nil || b.inits != nil {
-		m.ordered, m.anyScope = m.ordered.with(b.begins), m.anyScope.with(b.begins)
+		isOne := m.isOne()
+		m.ordered = m.ordered.with(b.begins)
+		if m.anyScope = m.ordered; !isOne {
+			m.anyScope = b.known.anyScope.with(b.begins)
+		}
 		for s := range m.seen {
 			m.seen[s] = m.seen[s].with(b.begins)
 		}

@@ -38,6 +38,7 @@ type Thread struct {
 	arrived knowledge // what it knew when it arrived at a barrier last
 	// seen are the messages that strong reads have observed, until a fence has acquired them.
 	seen []observation
+	made []madeMbarriers // of a warp
 	// complete is the time up to which a barrier has completed its reads; reading and polled are those of hardware.go.
 	complete uint32
 	reading  *reading

@@ -1,5 +1,7 @@
 package race
 
+import "slices"
+
 // Proxy is the path by which an access reaches memory.
 type Proxy uint8
 
@@ -25,17 +27,41 @@ const (
 )
 
 // FenceProxy is a proxy fence of a thread for some spaces: what happens before it happens before the asynchronous
-// accesses that begin after it, or of AliasSpace before accesses by another kind of address. That of InitSpace releases
-// what the thread itself has written to BarrierSpace: a relaxed arrival at the barrier of the cluster passes it on.
+// accesses that begin after it, or of AliasSpace before accesses by another kind of address.
 func (d *Detector) FenceProxy(t *Thread, fenced ...Space) {
 	for _, s := range fenced {
-		if s == InitSpace { // what this thread has made, and not others before it
-			t.known.seen[s].own, t.known.seen[s].time = t.number, t.time
-			continue
-		}
 		t.known.seen[s] = t.known.ordered
 	}
 	t.tick()
+}
+
+// madeMbarriers are lanes of a warp that have made mbarriers at a time, and not fenced them.
+type madeMbarriers struct{ lanes, time uint32 }
+
+// MakeMbarrier notes that lanes of a warp make mbarriers. The access itself is one for [Detector.Access].
+func (d *Detector) MakeMbarrier(t *Thread, lanes uint32) {
+	if last := len(t.made) - 1; last >= 0 && t.made[last].time == t.time {
+		t.made[last].lanes |= lanes
+		return
+	}
+	t.made = append(t.made, madeMbarriers{lanes, t.time})
+}
+
+// FenceMbarriers is the fence of new mbarriers, by lanes of a warp (PTX ISA, "fence.mbarrier_init"). It releases those that
+// the same lanes have made: a relaxed arrival at the barrier of the cluster passes that on. Where other lanes have made
+// some without a fence, nothing is released since the first of these.
+func (d *Detector) FenceMbarriers(t *Thread, lanes uint32) {
+	for i := range t.made {
+		t.made[i].lanes &^= lanes
+	}
+	t.made = slices.DeleteFunc(t.made, func(m madeMbarriers) bool { return m.lanes == 0 })
+	until := t.time
+	if len(t.made) > 0 {
+		until = t.made[0].time - 1
+	}
+	inits := &t.known.seen[InitSpace]
+	inits.own, inits.time = t.number, max(inits.time, until)
+	d.FenceProxy(t, BarrierSpace)
 }
 
 // AllSeen is a moment at which a grid ends or begins: there, no proxy fence is needed.
