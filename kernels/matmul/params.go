@@ -39,7 +39,7 @@ type Params struct {
 	SplitKPieces, SplitKSlices   int32
 	SplitKStep                   uint32
 	ClusterSplits, Stages        uint32
-	_                            uint32
+	TileColumns                  uint32
 	FirstTiles                   [schedule.MostClusters]uint8
 	_                            [24]byte // tensor maps lie at multiples of cudart.TensorMapAlign
 	MapA, MapAFull, MapB         encodedMap

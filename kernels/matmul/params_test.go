@@ -28,7 +28,7 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 			unsafe.Offsetof(p.Splits), unsafe.Offsetof(p.ChunkParts), unsafe.Offsetof(p.Epoch), unsafe.Offsetof(p.SegmentTiles),
 			unsafe.Offsetof(p.FullWaveTiles), unsafe.Offsetof(p.LastWaveTiles), unsafe.Offsetof(p.SplitKPieces),
 			unsafe.Offsetof(p.SplitKSlices), unsafe.Offsetof(p.SplitKStep),
-			unsafe.Offsetof(p.ClusterSplits), unsafe.Offsetof(p.Stages),
+			unsafe.Offsetof(p.ClusterSplits), unsafe.Offsetof(p.Stages), unsafe.Offsetof(p.TileColumns),
 			unsafe.Offsetof(p.FirstTiles), unsafe.Offsetof(p.MapA), unsafe.Offsetof(p.MapAFull), unsafe.Offsetof(p.MapB),
 		},
 		"tile_times_layout": {

@@ -17,7 +17,7 @@ func skinnyHeights() []skinny { return []skinny{16, 32, 64, 128} }
 
 // The tiles of skinny.cu, and what it needs of a device.
 const (
-	skinnyColumns     = 64        // of C, in a tile
+	skinnyColumns     = 64        // of C, in a tile, at most
 	skinnyRows        = 64        // of A, at most, for each warpgroup that multiplies
 	skinnyBarriers    = 16        // bytes of the mbarriers of a stage
 	skinnyHalfShared  = 113 << 10 // bytes of each of two blocks that share a multiprocessor
@@ -25,8 +25,7 @@ const (
 	skinnySliceTime   = 130       // in the unit of wgmma.tileTime: B crosses DRAM at 4 TB/s
 	skinnyLeastSlices = 4         // of a block, where K is divided
 
-	// skinnySharers is how many blocks share A, which L2 then sends once. Clusters of four and eight blocks fit on 120 of
-	// the 132 multiprocessors of an H100: on 10 of 11.
+	// skinnySharers is how many blocks share A, which L2 then sends once.
 	skinnySharers = 4
 )
 
@@ -40,7 +39,7 @@ func (rows skinny) gemm() *GEMM {
 			if p.M > int64(rows) {
 				return 0
 			}
-			return cudart.MaxCluster * tiles(p.N, skinnyColumns*skinnySharers) * skinnySharers
+			return cudart.MaxCluster * tiles(p.N, vecElements*skinnySharers) * skinnySharers
 		},
 		Cost:     rows.cost,
 		Shape:    func(w shardedProblem, sms int) cudart.Launch { return rows.grid(w.Problem, sms).launch() },
@@ -60,38 +59,62 @@ func (rows skinny) cost(w shardedProblem, sms int) int64 {
 // skinnyGrid is how the blocks of a launch divide a problem.
 type skinnyGrid struct {
 	rows    skinny
+	columns int64 // of a tile
 	tiles   int64 // of sharers blocks
 	splits  int64 // parts of K, in blocks of one cluster
 	sharers int64 // blocks of a cluster with the same part of K, which share A
 	stages  int64
 }
 
-// grid divides K as long as each block has a multiprocessor of its own. Where A has many rows, blocks share it, if
-// their clusters fit at once. Two blocks share a multiprocessor if that leaves enough stages, or if there are several
-// waves: one then begins while the other ends.
+// grid divides K as long as the clusters fit at once. Where A has many rows, blocks share it, likewise. Two blocks share a
+// multiprocessor if that leaves enough stages, or if there are several waves: one then begins while the other ends.
 func (rows skinny) grid(p Problem, sms int) skinnyGrid {
-	columns, slices := tiles(p.N, skinnyColumns), tiles(p.K, wgmmaSlice)
-	g := skinnyGrid{rows: rows, splits: 1, sharers: 1}
-	for s := int64(2); s <= cudart.MaxCluster && columns*s <= int64(sms) && slices >= s*skinnyLeastSlices; s *= 2 {
-		g.splits = s
+	slices := tiles(p.K, wgmmaSlice)
+	g := skinnyGrid{rows: rows, columns: skinnyTileColumns(p.N, sms), splits: 1, sharers: 1}
+	g.tiles = tiles(p.N, g.columns)
+	for next := g; ; g = next {
+		next.splits *= 2
+		if next.splits > cudart.MaxCluster || next.splits*skinnyLeastSlices > slices || !next.fits(sms) {
+			break
+		}
 	}
-	g.tiles = columns
-	if rows >= skinnyRows && columns >= skinnySharers && g.splits*skinnySharers <= cudart.MaxCluster {
-		shared := g
-		shared.tiles, shared.sharers = tiles(columns, skinnySharers), skinnySharers
-		if shared.blocks()*11 <= int64(sms)*10 {
+	if shared := g; rows >= skinnyRows && g.tiles >= skinnySharers && g.splits*skinnySharers <= cudart.MaxCluster {
+		shared.tiles, shared.sharers = tiles(g.tiles, skinnySharers), skinnySharers
+		if shared.fits(sms) {
 			g = shared
 		}
 	}
-	shared := int64(wgmmaMostShared)
-	if rows < skinnyRows || g.blocks() > int64(sms) {
-		shared = skinnyHalfShared
+	bytes := int64(wgmmaMostShared)
+	if rows < skinnyRows || !g.fits(sms) {
+		bytes = skinnyHalfShared
 	}
-	g.stages = shared / (rows.stageBytes() + skinnyBarriers)
+	g.stages = bytes / (rows.stageBytes() + skinnyBarriers)
 	return g
 }
 
+// skinnyTileColumns is the width of tiles: so narrow that as many multiprocessors as possible have one, or two where
+// there are more tiles. Where K can be divided for that, tiles have all columns.
+func skinnyTileColumns(n int64, sms int) int64 {
+	widest, slots := tiles(n, skinnyColumns), int64(sms)
+	if 2*widest <= slots {
+		return skinnyColumns
+	}
+	if widest > slots {
+		slots *= 2
+	}
+	return vecElements * tiles(n, vecElements*slots*tiles(widest, slots))
+}
+
 func (g skinnyGrid) blocks() int64 { return g.tiles * g.sharers * g.splits }
+
+// fits reports whether all clusters are resident at once if each block has a multiprocessor of its own. Those of four
+// and eight blocks find room on 120 of the 132 multiprocessors of an H100.
+func (g skinnyGrid) fits(sms int) bool {
+	if g.sharers*g.splits < 4 {
+		return g.blocks() <= int64(sms)
+	}
+	return g.blocks()*11 <= int64(sms)*10
+}
 
 func (g skinnyGrid) launch() cudart.Launch {
 	return cudart.Launch{
@@ -110,12 +133,12 @@ func (rows skinny) stageBytes() int64 { return 2 * wgmmaSlice * (int64(rows) + s
 // launch divides the problem.
 func (rows skinny) fillParams(r *Runner, p *Params, w shardedProblem) error {
 	g := rows.grid(w.Problem, r.SMs)
-	p.ClusterSplits, p.Stages = uint32(g.splits), uint32(g.stages)
+	p.ClusterSplits, p.Stages, p.TileColumns = uint32(g.splits), uint32(g.stages), uint32(g.columns)
 	a, err := r.tensorMap(matrix{p.A, p.M, p.K, 0, int(int64(rows) / g.sharers), w.DType.Name})
 	if err != nil {
 		return err
 	}
-	b, err := r.tensorMap(matrix{p.B, p.N, p.K, 0, skinnyColumns, w.DType.Name})
+	b, err := r.tensorMap(matrix{p.B, p.N, p.K, 0, int(g.columns), w.DType.Name})
 	if err != nil {
 		return err
 	}

@@ -16,13 +16,16 @@ func TestSkinnyGrid(t *testing.T) {
 		{16, 2752, 4096, 86, 2, 1, half},
 		{16, 3584, 8192, 112, 2, 1, half},
 		{16, 8192, 3584, 128, 1, 1, half},
-		{32, 1024, 8192, 128, 8, 1, half},
-		{64, 6656, 16384, 104, 4, 1, full},
-		{64, 4096, 4096, 128, 2, 1, full}, // 16 clusters of 8 do not fit
+		{32, 1024, 8192, 64, 4, 1, half}, // 16 clusters of 8 do not fit
+		{32, 512, 8192, 64, 8, 1, half},
+		{16, 10240, 8192, 256, 1, 2, half}, // tiles of 40 columns, two on a multiprocessor
+		{64, 6656, 16384, 120, 4, 1, full}, // tiles of 56 columns
+		{64, 5120, 5120, 128, 1, 1, full},  // of 40
+		{64, 4096, 4096, 128, 2, 1, full},  // nor do they here
 		{128, 3584, 8192, 112, 8, 1, full},
 		{128, 8192, 3584, 128, 1, 1, full},
-		{128, 28672, 8192, 448, 1, 4, half},
-		{128, 64, 512, 2, 2, 1, full}, // 8 slices of K are too few for 4 parts
+		{128, 28672, 8192, 512, 1, 4, half}, // of 56 columns
+		{128, 64, 512, 2, 2, 1, full},       // 8 slices of K are too few for 4 parts
 		{16, 8, 8, 1, 1, 1, half},
 	} {
 		p := Problem{M: int64(c.rows), N: c.n, K: c.k, DType: DTypes()[0]}

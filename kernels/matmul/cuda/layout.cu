@@ -30,7 +30,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, epoch),
     AT(MatmulParams, segment_tiles),
     AT(MatmulParams, full_wave_tiles), AT(MatmulParams, last_wave_tiles), AT(MatmulParams, splitk_pieces), AT(MatmulParams, splitk_slices), AT(MatmulParams, splitk_step),
-    AT(MatmulParams, cluster_splits), AT(MatmulParams, stages),
+    AT(MatmulParams, cluster_splits), AT(MatmulParams, stages), AT(MatmulParams, tile_columns),
     AT(MatmulParams, first_tiles),
     AT(MatmulParams, map_a), AT(MatmulParams, map_a_full), AT(MatmulParams, map_b),
 };

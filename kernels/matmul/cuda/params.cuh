@@ -52,7 +52,7 @@ struct MatmulParams {
   // Of skinny.cu:
   uint32_t cluster_splits; // parts of k in which the blocks of a cluster multiply the same elements of the result
   uint32_t stages;         // of the pipeline of a block
-  uint32_t reserved;
+  uint32_t tile_columns;   // a multiple of 8
   uint8_t first_tiles[kMostClusters]; // the tile of the first wave that each cluster takes: a permutation, see schedule.Placement
   TensorMap map_a;     // of the matrices of that name, or nothing; of a gather, those of A have shards as third dimension
   TensorMap map_a_full;

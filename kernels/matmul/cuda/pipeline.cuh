@@ -38,10 +38,10 @@ struct OperandPipeline {
     }
   }
 
-  // Waits until the stage is free, and makes its mbarrier expect all of its bytes.
-  FORCE_INLINE __device__ void producer_acquire(State t) const {
+  // Waits until the stage is free, and makes its mbarrier expect all of its bytes, or so many.
+  FORCE_INLINE __device__ void producer_acquire(State t, uint32_t bytes = kBytes) const {
     mbarrier_wait(empty(t.stage), t.parity ^ 1);
-    mbarrier_expect(full(t.stage), kBytes);
+    mbarrier_expect(full(t.stage), bytes);
   }
   FORCE_INLINE __device__ void consumer_wait(State t) const { mbarrier_wait(full(t.stage), t.parity); }
 };

@@ -2,7 +2,8 @@
 //
 // Such a product is as fast as B arrives. So a tile has few columns of B, and k is divided as well, until all multiprocessors
 // have work. Rows and columns change places: wgmma multiplies 64 rows by up to 256 columns, and it is the columns of B that
-// are many. The kernel multiplies 64 columns of B, as rows, by the kRows rows of A, as columns: C^T = B^T x A^T.
+// are many. The kernel multiplies 64 columns of B, as rows, by the kRows rows of A, as columns: C^T = B^T x A^T. Tiles may
+// have fewer columns, so that all multiprocessors have as many. The others are zeros.
 //
 // Algorithm, for a cluster. Blocks with the same part of k share A; there are as many parts of k as cluster_splits. Blocks
 // with the same columns of C divide k: split-K in a cluster, whose sums meet in shared memory. Warp specialization: a
@@ -15,7 +16,7 @@
 //   4. epilogue: the sums are rounded into shared memory, transposed, and stored as vectors of rows of C
 //
 // Buffers: A and C lie by rows, B by columns, whose number is a multiple of 8; tensor maps of A and B, with boxes of kSlice
-// elements of k by a block's share of the rows of A, or by kTileColumns columns of B, swizzled by 128 bytes. Elements of a box
+// elements of k by a block's share of the rows of A, or by tile_columns columns of B, swizzled by 128 bytes. Elements of a box
 // beyond the matrices arrive as zeros.
 //
 // Memory order: mbarriers order copies and products. Barriers of the cluster order the last products before the sums that
@@ -83,7 +84,7 @@ struct Work {
     const uint32_t rank = cluster_rank(), cluster = block_id() / cluster_blocks();
     part = rank / sharers;
     share = rank % sharers;
-    column = (cluster * sharers + share) * kTileColumns;
+    column = (cluster * sharers + share) * p.tile_columns;
     const uint32_t slices = (p.k + kSlice - 1) / kSlice;
     k_begin = slices * part / splits;
     k_end = slices * (part + 1) / splits;
@@ -108,13 +109,24 @@ struct Work {
   }
 };
 
+// Makes the columns of all stages zeros that the tile does not have, by the consumers.
+FORCE_INLINE __device__ void clear_columns(const MatmulParams& p, Pipeline pipeline) {
+  const uint32_t from = p.tile_columns * kRowBytes;
+#pragma nounroll
+  for (uint32_t s = 0; s < p.stages; s++)
+    for (uint32_t at = from + thread_id() * kVecBytes; at < kBytesOfB; at += kConsumerThreads * kVecBytes) st_shared(pipeline.at(s) + at, Vec{});
+  fence_async_proxy_shared(); // orders the zeros before the products of all consumers, behind the barrier
+  consumer_sync();
+}
+
 // The producer: one thread loads all operands.
 FORCE_INLINE __device__ void run_producer(const MatmulParams& p, const Work& work, Pipeline pipeline) {
   const uint32_t rows = kRows / work.sharers, first = work.share * rows; // of A that this block copies
   const uint16_t sharers = ((1 << work.sharers) - 1) << work.with_share(0);
+  const uint32_t bytes = p.tile_columns * kRowBytes + kBytesOfA; // of a stage
   Pipeline::State state;
   for (int32_t s = work.k_begin; s < work.k_end; s++, state.advance(p.stages)) {
-    pipeline.producer_acquire(state);
+    pipeline.producer_acquire(state, bytes);
     const uint32_t b = pipeline.at(state.stage), a = b + kBytesOfB + first * kRowBytes, full = pipeline.full(state.stage);
     tma_load(b, p.map_b, s * kSlice, work.column, full);
     if (work.sharers > 1)
@@ -189,7 +201,7 @@ FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Work& work,
     const uint32_t at = vec / kVecs, column = vec % kVecs * kPerVec;
     const uint32_t group = work.part + at / kGroupRows * work.splits, row = group * kGroupRows + at % kGroupRows;
     if (group * kGroupRows >= p.m) return;
-    if (row < p.m && work.column + column < p.n)
+    if (row < p.m && column < p.tile_columns && work.column + column < p.n)
       st(p.c + (row * p.n + work.column + column) * kElementBytes, ld_shared(staged + at * kPitch + column * kElementBytes));
   }
 }
@@ -206,6 +218,7 @@ FORCE_INLINE __device__ void multiply_tile(const MatmulParams& p) {
     fence_mbarrier_init();
   }
   if (thread_id() == 0) prefetch_tensor_map(p.map_b), prefetch_tensor_map(p.map_a);
+  if (consumes && p.tile_columns < kTileColumns) clear_columns(p, pipeline);
   cluster_sync_mbarriers();
   grid_dependency_sync();
   float sums[kRowsOfConsumer / 2] = {};
