@@ -66,8 +66,9 @@ type skinnyGrid struct {
 	stages  int64
 }
 
-// grid divides K as long as the clusters fit at once. Where A has many rows, blocks share it, likewise. Two blocks share a
-// multiprocessor if that leaves enough stages, or if there are several waves: one then begins while the other ends.
+// grid divides K as long as the clusters fit at once. Where A has many rows, blocks share it, likewise. Two blocks
+// share a multiprocessor if that leaves enough stages, or if there are several waves: one then begins while the other
+// ends.
 func (rows skinny) grid(p Problem, sms int) skinnyGrid {
 	slices := tiles(p.K, wgmmaSlice)
 	g := skinnyGrid{rows: rows, columns: skinnyTileColumns(p.N, sms), splits: 1, sharers: 1}

@@ -47,9 +47,9 @@ func (d *Detector) MakeMbarrier(t *Thread, lanes uint32) {
 	t.made = append(t.made, madeMbarriers{lanes, t.time})
 }
 
-// FenceMbarriers is the fence of new mbarriers, by lanes of a warp (PTX ISA, "fence.mbarrier_init"). It releases those that
-// the same lanes have made: a relaxed arrival at the barrier of the cluster passes that on. Where other lanes have made
-// some without a fence, nothing is released since the first of these.
+// FenceMbarriers is the fence of new mbarriers, by lanes of a warp (PTX ISA, "fence.mbarrier_init"). It releases those
+// that the same lanes have made: a relaxed arrival at the barrier of the cluster passes that on. Where other lanes have
+// made some without a fence, nothing is released since the first of these.
 func (d *Detector) FenceMbarriers(t *Thread, lanes uint32) {
 	for i := range t.made {
 		t.made[i].lanes &^= lanes
