@@ -26,14 +26,14 @@ func TestLocalProducts(t *testing.T) {
 		{16, 328, 456, 2, "skinny_16"},
 		{15, 136, 64*31 + 8, 132, "skinny_16"}, // K in 8 parts
 		{31, 264, 64 * 40, 18, "skinny_32"},    // in 2
-		{17, 72, 64 * 33, 8, "skinny_32"},      // in 4
+		{17, 72, 64 * 33, 9, "skinny_32"},      // in 4
 		{64, 264, 64 * 40, 18, "skinny_64"},    // in 2, 4 blocks share A
-		{33, 400, 200, 4, "skinny_64"},         // more tiles than multiprocessors
+		{33, 400, 200, 4, "skinny_64"},         // tiles of 56 columns, two on a multiprocessor
 		{65, 400, 200, 4, "skinny_128"},
-		{128, 520, 520, 14, "skinny_128"},       // 4 blocks share A
+		{128, 520, 440, 20, "skinny_128"},       // 4 blocks share A
 		{100, 136, 64 * 72, 40, "skinny_128"},   // K in 8 parts
 		{128, 200, 64*33 + 8, 18, "skinny_128"}, // in 4
-		{128, 520, 64 * 23, 14, "skinny_128"},   // 4 blocks share A, and more slices than stages
+		{128, 200, 64 * 23, 10, "skinny_128"},   // in 2, 4 blocks share A, more slices than stages
 		{100, 64, 64 * 23, 2, "skinny_128"},     // more slices than stages, in 2
 		{64, 12, 64, 2, "product_96"},
 		{129, 8, 64, 2, "product_96"},

@@ -49,6 +49,39 @@ func TestSkinnyGrid(t *testing.T) {
 	}
 }
 
+// The problems of kernels/conformance are divided in all ways that there are.
+func TestSkinnyGridsOfConformance(t *testing.T) {
+	for _, c := range []struct {
+		rows                     skinny
+		n, k                     int64
+		sms                      int
+		columns, splits, sharers int64
+	}{
+		{16, 328, 456, 2, 48, 1, 1},
+		{16, 136, 64*31 + 8, 132, 64, 8, 1},
+		{32, 264, 64 * 40, 18, 64, 2, 1},
+		{32, 72, 64 * 33, 9, 64, 4, 1},
+		{64, 264, 64 * 40, 18, 64, 2, 4},
+		{64, 400, 200, 4, 56, 1, 1},
+		{128, 520, 440, 20, 64, 1, 4},
+		{128, 136, 64 * 72, 40, 64, 8, 1},
+		{128, 200, 64*33 + 8, 18, 64, 4, 1},
+		{128, 200, 64 * 23, 10, 64, 2, 4},
+		{128, 64, 64 * 23, 2, 64, 2, 1},
+		// of races
+		{16, 72, 64 * 24, 2, 40, 1, 1},
+		{16, 8, 64*31 + 8, 9, 64, 8, 1},
+		{32, 72, 64 * 16, 9, 64, 4, 1},
+		{128, 8, 64 * 33, 9, 64, 8, 1},
+	} {
+		p := Problem{M: int64(c.rows), N: c.n, K: c.k, DType: DTypes()[0]}
+		if g := c.rows.grid(p, c.sms); g.columns != c.columns || g.splits != c.splits || g.sharers != c.sharers {
+			t.Errorf("%s on %d multiprocessors: %+v, want %d columns, %d parts and %d blocks that share A", p, c.sms, g,
+				c.columns, c.splits, c.sharers)
+		}
+	}
+}
+
 // An A of up to 128 rows is multiplied by the first skinny kernel that has room for it, if rows of C are aligned.
 func TestSkinnyIsChosen(t *testing.T) {
 	for _, sms := range []int{132, 78} {
