@@ -9,7 +9,7 @@ import (
 )
 
 // Instructions that an entry point must not have before griddepcontrol.wait: accesses of memory that other kernels
-// see, by their state space or by none, which means any; and branches and returns that may skip the wait.
+// see, by their state space or by none, which means any; and returns.
 var (
 	access = regexp.MustCompile(`(?m)^\s*(@!?%p\d+\s+)?((ld|ldu|st|atom|red|multimem)\.\S+|` +
 		`cp\.\S+|wgmma\.\S+|fence\.(acq_rel|sc)\S*|membar\S*).*$`)
@@ -18,23 +18,38 @@ var (
 	branch    = regexp.MustCompile(`\bbra(?:\.uni)?\s+(\S+);`)
 )
 
-// prematureAccess is the first such instruction of an entry point, or empty.
+// prematureAccess is such an instruction on a path from an entry point to griddepcontrol.wait, or empty. Roles of warps
+// may wait each for themselves.
 func prematureAccess(entry string) string {
-	before, _, waits := strings.Cut(entry, "\ngriddepcontrol.wait;")
-	if !waits {
+	const wait = "griddepcontrol.wait;"
+	if !strings.Contains(entry, "\n"+wait) {
 		return "no wait"
 	}
-	for _, line := range access.FindAllString(before, -1) {
-		if !ownMemory.MatchString(line) {
-			return line
-		}
+	lines, labels := strings.Split(entry, "\n"), map[string]int{}
+	for i, line := range lines {
+		labels[strings.TrimSuffix(line, ":")] = i
 	}
-	if line := leaves.FindString(before); line != "" {
-		return line
-	}
-	for _, to := range branch.FindAllStringSubmatch(before, -1) {
-		if !strings.Contains(before+"\n", "\n"+to[1]+":\n") {
-			return to[0]
+	seen := make([]bool, len(lines))
+	for todo := []int{0}; len(todo) > 0; {
+		i := todo[0]
+		for todo = todo[1:]; i < len(lines) && !seen[i] && strings.TrimSpace(lines[i]) != wait; i++ {
+			line := lines[i]
+			seen[i] = true
+			if access.MatchString(line) && !ownMemory.MatchString(line) || leaves.MatchString(line) {
+				return line
+			}
+			to := branch.FindStringSubmatch(line)
+			if to == nil {
+				continue
+			}
+			at, ok := labels[to[1]]
+			if !ok {
+				return line
+			}
+			todo = append(todo, at)
+			if !strings.HasPrefix(strings.TrimSpace(line), "@") {
+				break
+			}
 		}
 	}
 	return ""
@@ -68,10 +83,13 @@ func TestEntriesWaitForThePreviousKernel(t *testing.T) {
 func TestPrematureAccess(t *testing.T) {
 	const wait = "\ngriddepcontrol.wait;\nld.global.b32 %r2,[%d1];\nret;\n"
 	for before, want := range map[string]string{
-		"ld.param.b64 %d1,[f_param_0];\nprefetch.global.L2 [%d1];\nst.shared.b32 [%r1],0;": "",
-		"@%p1 bra $L0;\nprefetch.global.L2 [%d1];\n$L0:":                                   "",
-		"x\nld.global.b32 %r1,[%d1];":                                                      "ld.global.b32 %r1,[%d1];",
-		"x\n\t@%p1 st.v4.b32 [%d1],{0,0,0,0};":                                             "st.v4.b32 [%d1],{0,0,0,0};",
+		"ld.param.b64 %d1,[f_param_0];\nprefetch.global.L2 [%d1];\nst.shared.b32 [%r1],0;":  "",
+		"@%p1 bra $L0;\nprefetch.global.L2 [%d1];\n$L0:":                                    "",
+		"x\n@%p1 bra $L0;\ngriddepcontrol.wait;\nst.b32 [%d1],1;\nret;\n$L0:":               "", // a role of its own
+		"x\n@%p1 bra $L0;\ngriddepcontrol.wait;\nbra.uni $L1;\n$L0:\nst.b32 [%d1],1;\n$L1:": "st.b32 [%d1],1;",
+		"x\nbra.uni $L0;\n$L1:\nst.b32 [%d1],2;\n$L0:\n@%p1 bra $L1;":                       "st.b32 [%d1],2;",
+		"x\nld.global.b32 %r1,[%d1];":                                                       "ld.global.b32 %r1,[%d1];",
+		"x\n\t@%p1 st.v4.b32 [%d1],{0,0,0,0};":                                              "st.v4.b32 [%d1],{0,0,0,0};",
 		"x\nld.relaxed.gpu.global.u32 %r1,[%d1];": "ld.relaxed.gpu.global.u32 " +
 			"%r1,[%d1];",
 		"x\nred.add.u32 [%d1],1;":                      "red.add.u32 [%d1],1;",
