@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"gpurun/cudart"
+	"gpurun/cudart/sim/check/finding"
 )
 
-// Two stores of the same value without order are a note: no result depends on which one is last. A load beside them, or
+// Two stores of the same value by one grid without order are a note: no result depends on which one is last. A load beside them, or
 // another value, is a mistake; some of their stores may be of the same value as well.
 func TestStoresOfTheSameValue(t *testing.T) {
 	const kernel = `
@@ -76,5 +77,38 @@ func TestStoresOfTheSameValue(t *testing.T) {
 				t.Errorf("found %q, none of %q", tellAll(found), c.want)
 			}
 		})
+	}
+}
+
+// Grids that overlap make a mistake even where they store the same value: another call may store another one.
+func TestGridsStoreTheSameValue(t *testing.T) {
+	const kernel = `
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "same.cu"
+.visible .entry store(.param .u64 data, .param .u64 flag)
+{
+	.reg .b64 %data;
+	ld.param.u64 %data, [data];
+	griddepcontrol.launch_dependents;
+	.loc 1 10 0
+	st.global.u32 [%data], 7;
+	ret;
+}
+`
+	found, errs := tryBench(t, 1, kernel, func(b *bench) error {
+		return errors.Join(b.launch(cudart.Launch{Blocks: 1, Threads: 32}, "store", "store pdl"), b.synchronize())
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+	if len(found) == 0 {
+		t.Error("nothing was found")
+	}
+	for _, f := range found {
+		if f.Note || f.Cause == finding.SameValue {
+			t.Errorf("%s is a note", f)
+		}
 	}
 }

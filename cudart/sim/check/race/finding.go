@@ -41,7 +41,7 @@ type Finding struct {
 	Count         int    // how often the two instructions had this race
 	// Hardware says that current GPUs perform the two in this order, though PTX does not promise it.
 	Hardware bool
-	// SameValue says that both are stores, and the second one stored what was there already.
+	// SameValue says that both are stores of one grid, and the second one stored what was there already.
 	SameValue bool
 	// Diagnosis says what would order them, if the detector diagnoses.
 	Diagnosis *Diagnosis
@@ -87,10 +87,12 @@ func (d *Detector) compare(old, now *event, addr uint64) bool {
 	return d.found(old, now, addr, f)
 }
 
-// isRepeatedBy reports whether both are stores of threads, and now has stored at an address what was there already.
+// isRepeatedBy reports whether both are stores of threads of one grid, and now has stored at an address what was there
+// already. Stores of two grids are often the same by chance: calls have the same inputs.
 func (e *event) isRepeatedBy(now *event, addr uint64) bool {
-	lanes := now.at(addr)
-	return e.op.Kind == Write && e.op.Proxy == Generic && e.lanes != 0 && lanes != 0 && lanes&^now.unchanged == 0
+	lanes, from, to := now.at(addr), e.thread.place, now.thread.place
+	return from.Rank == to.Rank && from.Launch == to.Launch && e.op.Kind == Write && e.op.Proxy == Generic &&
+		e.lanes != 0 && lanes != 0 && lanes&^now.unchanged == 0
 }
 
 // isInitBefore reports whether an access made an mbarrier that now's thread knows since a fence of new mbarriers.
