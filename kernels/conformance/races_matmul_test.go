@@ -10,10 +10,11 @@ import (
 	"gpurun/kernels/matmul"
 )
 
-// checkProducts makes calls of a product under the race checker, two of them behind each other.
-func checkProducts(t *testing.T, major int, c matmulCall, seed uint64) *check.Report {
+// checkProducts makes calls of a product under the race checker, two of them behind each other, on devices with so many
+// multiprocessors.
+func checkProducts(t *testing.T, major, sms int, c matmulCall, seed uint64) *check.Report {
 	t.Helper()
-	checker, err := check.New(check.Config{Ranks: c.in.World, Major: major, SMs: 2, Processes: true})
+	checker, err := check.New(check.Config{Ranks: c.in.World, Major: major, SMs: sms, Processes: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +38,7 @@ func TestFusedProductsHaveNoRace(t *testing.T) {
 		for _, c := range fusedKinds(p, world) {
 			t.Run(fmt.Sprintf("%s %s on %d.0", c.operation.Name, c.algorithm.Name, major), func(t *testing.T) {
 				for _, seed := range seeds(4, 0) {
-					if r := checkProducts(t, major, c, seed); !r.Clean() {
+					if r := checkProducts(t, major, 2, c, seed); !r.Clean() {
 						t.Errorf("seed %d: %v, incomplete %q", seed, r.Findings, r.Incomplete)
 					}
 				}
@@ -52,7 +53,7 @@ func TestGatherReadsItsShardAlone(t *testing.T) {
 	t.Parallel()
 	c := fusedKinds(matmul.Problem{M: 18, N: 40, K: 72, DType: collective.Half}, 2)[0]
 	for _, seed := range seeds(8, 0) {
-		if r := checkProducts(t, 9, c, seed); !r.Clean() {
+		if r := checkProducts(t, 9, 2, c, seed); !r.Clean() {
 			t.Errorf("seed %d: %v, incomplete %q", seed, r.Findings, r.Incomplete)
 		}
 	}

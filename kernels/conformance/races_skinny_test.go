@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"gpurun/cudart/sim/check"
-	"gpurun/kernels/checktask"
 	"gpurun/kernels/matmul"
 )
 
@@ -31,18 +29,7 @@ func TestSkinnyProductsHaveNoRace(t *testing.T) {
 			t.Parallel()
 			call := namedCalls([]string{"matmul-allreduce decomposed"}, p, 1)[0]
 			for _, seed := range seeds(3, 0) {
-				checker, err := check.New(check.Config{Ranks: 1, Major: 9, SMs: c.sms, Processes: true})
-				if err != nil {
-					t.Fatal(err)
-				}
-				task := checktask.Products{
-					Operation: call.operation, Algorithm: call.algorithm, Problems: []matmul.Problem{p}, Launches: 1, PDL: true,
-				}
-				r, err := checker.Run(seed, task.Task)
-				if err != nil {
-					t.Fatalf("seed %d: %v", seed, err)
-				}
-				if !r.Clean() {
+				if r := checkProducts(t, 9, c.sms, call, seed); !r.Clean() {
 					t.Errorf("seed %d: %v, incomplete %q", seed, r.Findings, r.Incomplete)
 				}
 			}
@@ -53,22 +40,10 @@ func TestSkinnyProductsHaveNoRace(t *testing.T) {
 // A product that is launched early waits for the kernel before it, which writes its A.
 func TestSkinnyProductWaitsForItsOperands(t *testing.T) {
 	t.Parallel()
-	const world = 2
 	p := matmul.Problem{M: 32, N: 72, K: 64 * 8, DType: matmul.DTypes()[0]}
-	call := namedCalls([]string{"allgather-matmul decomposed"}, p, world)[0]
+	call := namedCalls([]string{"allgather-matmul decomposed"}, p, 2)[0]
 	for _, seed := range seeds(8, 0, 1) {
-		checker, err := check.New(check.Config{Ranks: world, Major: 9, SMs: 4, Processes: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		task := checktask.Products{
-			Operation: call.operation, Algorithm: call.algorithm, Problems: []matmul.Problem{p}, Launches: 1, PDL: true,
-		}
-		r, err := checker.Run(seed, task.Task)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		if !r.Clean() {
+		if r := checkProducts(t, 9, 4, call, seed); !r.Clean() {
 			t.Errorf("seed %d: %v, incomplete %q", seed, r.Findings, r.Incomplete)
 		}
 	}

@@ -21,7 +21,6 @@ const (
 	skinnyRows        = 64        // of A, at most, for each warpgroup that multiplies
 	skinnyBarriers    = 16        // bytes of the mbarriers of a stage
 	skinnyHalfShared  = 113 << 10 // bytes of each of two blocks that share a multiprocessor
-	skinnyGroupRows   = 16        // of C, whose sums meet in one block
 	skinnySliceTime   = 130       // in the unit of wgmma.tileTime: B crosses DRAM at 4 TB/s
 	skinnyLeastSlices = 4         // of a block, where K is divided
 

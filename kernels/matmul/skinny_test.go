@@ -7,6 +7,7 @@ import (
 // How the layers of models in kernels/NOTES.md are divided on an H100, and problems with few or many columns.
 func TestSkinnyGrid(t *testing.T) {
 	const full, half = wgmmaMostShared, skinnyHalfShared
+	const groupRows = 16 // of C, whose sums meet in one block
 	for _, c := range []struct {
 		rows                   skinny
 		n, k                   int64
@@ -38,9 +39,9 @@ func TestSkinnyGrid(t *testing.T) {
 			t.Errorf("%s: %d stages do not fill %d bytes of shared memory", p, g.stages, c.shared)
 		}
 		// skinny.cu has the sums of the other parts, and its rows of C, where the stages were.
-		groups := tiles(tiles(int64(c.rows), skinnyGroupRows), g.splits)
-		sums := (g.splits - 1) * groups * skinnyGroupRows * skinnyColumns * 4
-		if staged := groups * skinnyGroupRows * (2*skinnyColumns + 16); sums+staged > g.stages*c.rows.stageBytes() {
+		groups := tiles(tiles(int64(c.rows), groupRows), g.splits)
+		sums := (g.splits - 1) * groups * groupRows * skinnyColumns * 4
+		if staged := groups * groupRows * (2*skinnyColumns + 16); sums+staged > g.stages*c.rows.stageBytes() {
 			t.Errorf("%s: %d + %d bytes of sums do not fit in %d stages", p, sums, staged, g.stages)
 		}
 		if err := l.CheckShape(); err != nil {
