@@ -10,8 +10,8 @@ import (
 	"gpurun/cudart/sim/check/finding"
 )
 
-// Two stores of the same value by one grid without order are a note: no result depends on which one is last. A load beside them, or
-// another value, is a mistake; some of their stores may be of the same value as well.
+// Two stores of the same value by one grid without order are a note: no result depends on which one is last. A load
+// beside them, or another value, is a mistake; some of their stores may be of the same value as well.
 func TestStoresOfTheSameValue(t *testing.T) {
 	const kernel = `
 .version 8.0
