@@ -293,38 +293,6 @@ func (d stranger) CanAccessPeer(peer cudart.Info) (bool, error) {
 	return d.rank != 1 || peer.Ordinal != 2, nil
 }
 
-// counter is a device that says that it cannot count in the memory of one of its peers.
-type counter struct {
-	*sim.Device
-	rank int
-}
-
-func (d counter) HasPeerAtomics(peer cudart.Info) (bool, error) {
-	return d.rank != 1 || peer.Ordinal != 2, nil
-}
-
-// Without atomics on a link, algorithms that need them are left out, or refused if no other algorithm is requested.
-func TestWithoutAtomics(t *testing.T) {
-	g := ranks{world: 3, backend: func(rank int) cudart.Backend {
-		return disguised{sim.New(3, sim.Options{}), func(d *sim.Device) cudart.Device { return counter{d, rank} }}
-	}}
-	job := everyAlgorithm(must(kernels.Find("broadcast")))
-	job.Algorithms, job.Optional, job.Sizes = []string{"relay", "bulk"}, []string{"relay"}, []int64{1000}
-	for _, r := range g.mustRun(t, job) {
-		if r.Algorithm != "bulk" || *r.Wrong != 0 {
-			t.Errorf("%s: %v", r, r.Complaints())
-		}
-	}
-	job.Algorithms = []string{"relay"}
-	_, errs := g.run(t, job)
-	for rank, err := range errs {
-		if !errors.As(err, new(*workload.Unavailable)) ||
-			!strings.Contains(err.Error(), "from the GPU of rank 1 to the GPU of rank 2 has no atomics") {
-			t.Errorf("rank %d: %v", rank, err)
-		}
-	}
-}
-
 // refuser finds out only on mapping that it cannot reach its peers.
 type refuser struct{ *sim.Device }
 

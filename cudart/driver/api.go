@@ -19,7 +19,7 @@ type api struct {
 
 	deviceGetCount, deviceGet, deviceGetAttribute, deviceGetName  dl.Func
 	deviceGetUUID, deviceTotalMem                                 dl.Func
-	deviceCanAccessPeer, deviceGetP2PAttribute                    dl.Func
+	deviceCanAccessPeer                                           dl.Func
 	primaryCtxRetain, primaryCtxRelease, ctxSetCurrent            dl.Func
 	memAlloc, memFree, memHostAlloc, memFreeHost, memHostPointer  dl.Func
 	memHostRegister, memHostUnregister                            dl.Func
@@ -94,7 +94,6 @@ func (a *api) coreBindings() []dl.Binding {
 		dl.Required(&a.deviceGetUUID, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"),
 		dl.Required(&a.deviceTotalMem, "cuDeviceTotalMem_v2"),
 		dl.Required(&a.deviceCanAccessPeer, "cuDeviceCanAccessPeer"),
-		dl.Required(&a.deviceGetP2PAttribute, "cuDeviceGetP2PAttribute"),
 		dl.Required(&a.primaryCtxRetain, "cuDevicePrimaryCtxRetain"),
 		dl.Required(&a.primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"),
 		dl.Required(&a.ctxSetCurrent, "cuCtxSetCurrent"),

@@ -35,33 +35,6 @@ func TestCanReach(t *testing.T) {
 	}
 }
 
-func TestHasAtomics(t *testing.T) {
-	f := newFake(t)
-	infos := must[[]cudart.Info](t)(f.backend().devicesByCUDA())
-	for _, test := range []struct {
-		from int
-		to   cudart.Info
-		want bool
-	}{
-		{0, infos[0], true},
-		{0, infos[1], false},
-		{1, infos[0], true},
-		{0, cudart.Info{UUID: "GPU-ffffffff-0000-0000-0000-000000000000"}, true},
-	} {
-		d := must[cudart.Device](t)(f.backend().Open(test.from)).(*device)
-		if got := must[bool](t)(d.HasPeerAtomics(test.to)); got != test.want {
-			t.Errorf("from GPU %d to %s: got %v", test.from, test.to.UUID, got)
-		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	f.failNext("cuDeviceGetP2PAttribute", cudart.ErrSystemNotReady)
-	d := f.open()
-	_, err := d.HasPeerAtomics(infos[0])
-	wantCode(t, err, cudart.ErrSystemNotReady, "asking whether GPU 1 has atomics in another's memory")
-}
-
 func TestCanReachFails(t *testing.T) {
 	f := newFake(t)
 	d := f.open()
@@ -76,9 +49,6 @@ func TestGPUCanReach(t *testing.T) {
 	for _, peer := range must[[]cudart.Info](t)(New().Devices()) {
 		can := must[bool](t)(g.dev.CanAccessPeer(peer))
 		t.Logf("GPU 0 reaches GPU %d: %v", peer.Ordinal, can)
-		if can {
-			t.Logf("with atomics: %v", must[bool](t)(g.dev.HasPeerAtomics(peer)))
-		}
 		if peer.Ordinal == 0 && !can {
 			t.Error("GPU 0 does not reach itself")
 		}

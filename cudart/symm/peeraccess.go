@@ -19,17 +19,6 @@ func CanAccessPeer(dev cudart.Device, peer cudart.Info) (bool, error) {
 	return d.CanAccessPeer(peer)
 }
 
-// HasPeerAtomics likewise reports whether atomics of dev's kernels work on the memory of a peer's device.
-func HasPeerAtomics(dev cudart.Device, peer cudart.Info) (bool, error) {
-	d, ok := dev.(interface {
-		HasPeerAtomics(peer cudart.Info) (bool, error)
-	})
-	if !ok {
-		return true, nil
-	}
-	return d.HasPeerAtomics(peer)
-}
-
 // NoPeerAccessError says that memory could not be shared because the GPU of Rank
 // has no access to that of Peer. [Allocate] returns it on all ranks or on none,
 // as far as the reports arrive, so that all of them can fall back to [Host].

@@ -22,7 +22,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 		Summary: "every rank gets the root's input",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), P2P(), LL(), Lamport(), Bulk(), Relay(), CopyEngine(), Multimem(),
+			naive.Algorithm(name, shape), P2P(), LL(), Lamport(), Bulk(), Chain(), CopyEngine(), Multimem(),
 			libraries.NCCL(name, shape), libraries.NVSHMEM(name, shape),
 		},
 		BusFactor: func(int) float64 { return 1 },

@@ -62,7 +62,6 @@ type Needs struct {
 	// by a multicast address. An algorithm without Peers accesses only the peers' scratch,
 	// packets, mailboxes and signal pads.
 	Peers     bool
-	Atomics   bool // kernels count in the peers' memory
 	Packets   bool // room for packets
 	Mailboxes bool // room for mailboxes
 	Multicast bool // a multicast address

@@ -121,6 +121,22 @@ func FloatReductions(collective, algorithm, template string) []Kernel {
 	})
 }
 
+// WorldlessReductions lists the kernels that the macro WORLDLESS_REDUCTIONS makes, for SM90 and EpilogueDTypes.
+func WorldlessReductions(collective, algorithm, template string) []Kernel {
+	var all []Kernel
+	for _, d := range EpilogueDTypes() {
+		m := module(collective, algorithm, &d, SM90, "")
+		for _, op := range Ops() {
+			entry := template + "_any"
+			if op == Sum {
+				entry = template + "_sum"
+			}
+			all = append(all, Kernel{Module: m, Entry: entry, DType: d, Op: op})
+		}
+	}
+	return all
+}
+
 // Epilogues lists the kernels that the macros EPILOGUES and RMSNORMS make, in a
 // module each.
 func Epilogues(collective, algorithm, template string, arch Arch) []Kernel {

@@ -33,9 +33,6 @@ func TestMissingRankIsNamed(t *testing.T) {
 			if a.Collective == "reduce" && a.Name == "twoshot_lamport" && m.rank == 0 {
 				want.Peer = timeout.Peer // the root waits for results only: TestWaitsForResultsExpireLater
 			}
-			if a.Name == "twoshot_bulk" && timeout.Phase == collective.Chunk {
-				want.Phase = collective.Chunk // an owner's warps wait for its first chunk and at the stage barrier
-			}
 			if timeout.Rank != want.Rank || timeout.Peer != want.Peer || timeout.Phase != want.Phase {
 				return fmt.Errorf("the wrong wait is named: %w", timeout)
 			}
@@ -86,7 +83,7 @@ func firstWait(a *collective.Algorithm) collective.Phase {
 	switch {
 	case a.Needs.Packets, a.Needs.Mailboxes:
 		return collective.Packets
-	case a.Name == "oneshot", a.Name == "twoshot_push", a.Name == "twoshot_bulk":
+	case a.Name == "oneshot", a.Name == "twoshot_push":
 		return collective.StageBarrier
 	case a.Collective == "barrier" && a.Needs.Multicast:
 		return collective.MulticastBarrier
@@ -180,11 +177,7 @@ func TestLaunchesAfterATimeoutReturnAtOnce(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			last := uint32(1)
-			if a.Name == "twoshot_bulk" {
-				last = 2 // the stage barrier, behind the epoch of the chunk
-			}
-			if (expired.Expected < 1 || expired.Expected > last) && a.Name != "multimem" {
+			if expired.Expected != 1 && a.Name != "multimem" {
 				return fmt.Errorf("want the first wait that expired, got %w", expired)
 			}
 			if took := m.now() - began; took > bound {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,8 @@ type group struct {
 	backend cudart.Backend // all ranks run on its device 0; nil is a simulator for each
 	// blocks bounds grids; 0 is as many as the device has multiprocessors.
 	blocks int
+	// areaOf bounds the bytes of the call that areas are made for; 0: bytes.
+	areaOf int64
 	pdl    bool
 	source collective.Source // of the kernels; nil is those of the catalog
 	// noPeers keeps the send and receive buffers out of the peers' sight: only
@@ -136,7 +139,7 @@ func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err
 		SMs: multiprocessors(device.Info(), g.world), MaxBlocks: g.blocks,
 	}
 	cfg.BriefBytes = g.bytes / 8 // so that there are launches of both kinds
-	shared := m.layOut(&cfg)
+	shared := m.layOut(&cfg, g.areaOf)
 	if cfg.Peers, err = x.share(device, rank, shared); err != nil {
 		return nil, err
 	}
@@ -162,8 +165,9 @@ func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err
 	return m, nil
 }
 
-// layOut sets the offsets of everything in the symmetric memory, and returns its size.
-func (m *member) layOut(cfg *collective.Config) int64 {
+// layOut sets the offsets of everything in the symmetric memory, and returns its size. Areas are made for a call of areaOf
+// bytes; 0: of the member's.
+func (m *member) layOut(cfg *collective.Config, areaOf int64) int64 {
 	scratch := int64(0)
 	for _, a := range algorithms() {
 		if a.ScratchBytes != nil {
@@ -182,8 +186,27 @@ func (m *member) layOut(cfg *collective.Config) int64 {
 	cfg.MailboxBytes = collective.MailboxAreaBytes(cfg.SMs)
 	cfg.MailboxOffset = take(cfg.MailboxBytes)
 	cfg.ScratchOffset = take(scratch)
+	cfg.Areas = map[any][]collective.PlacedArea{}
+	for _, a := range algorithms() {
+		for _, area := range areasOf(a, m.world, cfg.SMs, cmp.Or(areaOf, m.bytes)) {
+			cfg.Areas[a] = append(cfg.Areas[a], collective.PlacedArea{Area: area, Offset: take(area.Bytes)})
+		}
+	}
 	m.send, m.recv, m.extra = take(m.bytes), take(m.bytes), take(3*m.bytes)
 	return at
+}
+
+// areasOf lists what the algorithm keeps from call to call, for calls of so many bytes.
+func areasOf(a *collective.Algorithm, world, sms int, bytes int64) []collective.Area {
+	if a.Areas == nil {
+		return nil
+	}
+	largest := collective.Call{Count: bytes / int64(collective.Float.Size), DType: collective.Float, Op: collective.Sum}
+	areas, err := a.Areas(world, sms, largest)
+	if err != nil {
+		panic(err) // the sizes of gpurun's own areas are always known
+	}
+	return areas
 }
 
 // hideBuffers moves the buffers to memory that only this rank maps.

@@ -4,6 +4,7 @@
 //	barrier.cuh, multimem.cuh   barriers between the same-numbered blocks of all ranks: by flags, by multicast
 //	packet.cuh, mailbox.cuh     data that needs no barrier: with a flag beside it, or as its own flag
 //	keyed_mailbox.cuh, row_exchange.cuh  mailboxes for any bits, and exchanges of parts through them
+//	chain.cuh                   ranks that push vectors on from one to the next
 //	prefetch.cuh                loads that are issued while a launch still learns whether it may send
 //	vector.cuh, copy.cuh        vectors of 16 bytes at any address
 //	types.cuh, ops.cuh, reduce.cuh, epilogue.cuh  reductions in rank order, and what is applied to their result
@@ -32,7 +33,8 @@
 //     Zero means empty; data are encoded so that no word is zero.
 //     The receiver stores zeros again before it sends anything in the next epoch.
 //
-// The Comm zeroes packets and mailboxes once; then nothing else uses that memory.
+// The Comm zeroes packets and mailboxes once; then nothing else uses that memory. Chains have neither slots nor epochs of
+// their own: the receiver has room for all vectors of a launch.
 //
 // # Barriers of a launch
 //
@@ -40,8 +42,7 @@
 // and mostly a first one (Epochs::sync_first), before which it has written nothing that peers read. Two algorithms
 // write before their first barrier: oneshot to its own slots, and twoshot_push to the scratch of peers that may still
 // be in the call before. So every algorithm that uses scratch, except oneshot, synchronizes once more after its last
-// use of it, and the scratch of others lies behind oneshot's slots. Broadcast's relay and reduce's twoshot_bulk count
-// an epoch for every chunk of a block, by the flags of barriers.
+// use of it, and the scratch of others lies behind oneshot's slots.
 //
 // # Waits
 //

@@ -35,6 +35,11 @@ FORCE_INLINE __device__ void prefetch_params([[maybe_unused]] const Params& p) {
   ENTRY(kernel##_sum_n8, (kernel<ELEMENT, Sum, 8, Plain>))
 #endif
 
+// An entry point for any operation, and one for sums, of a kernel whose code does not depend on the number of ranks.
+#define WORLDLESS_REDUCTIONS(kernel)          \
+  ENTRY(kernel##_any, (kernel<ELEMENT, Any>)) \
+  ENTRY(kernel##_sum, (kernel<ELEMENT, Sum>))
+
 // Entry points for sums with an epilogue.
 #define EPILOGUES(kernel)                                       \
   ENTRY(kernel##_sum_negate, (kernel<ELEMENT, Sum, 0, Negate>)) \

@@ -17,12 +17,18 @@ FORCE_INLINE __device__ void each_row(int64_t begin, int64_t end, F f) {
   for (int64_t i = begin + thread_id(); i - lane < end; i += block_threads()) f(i, i < end);
 }
 
-// A key for a row. All lanes of the warp call it; those without a vector pass zeros.
-FORCE_INLINE __device__ uint32_t key_for(Vec v) {
-  for (uint32_t key = 0x9e3779b9;; key += 2) { // odd, so never 0; one of any 129 is a key for the row's 128 words
-    const Vec sent = v ^ key;
-    const uint32_t none = 0xffffffff;
-    const bool fits = sent.x != none && sent.y != none && sent.z != none && sent.w != none;
+// A key for the rows in which each lane has vectors of[0], of[1], ...: no word is its inverse. All lanes of the warp call it;
+// vectors that a lane does not have are zeros.
+template <int kVecs>
+FORCE_INLINE __device__ uint32_t key_for(const VectorPerRank<kVecs>& vectors) {
+  for (uint32_t key = 0x9e3779b9;; key += 2) { // odd, so never 0; one of any 129 is a key for a row's 128 words
+    bool fits = true;
+#pragma unroll
+    for (int k = 0; k < kVecs; k++) {
+      const Vec sent = vectors.of[k] ^ key;
+      const uint32_t none = 0xffffffff;
+      fits = fits && sent.x != none && sent.y != none && sent.z != none && sent.w != none;
+    }
     if (__nvvm_vote_all_sync(0xffffffff, fits)) return key;
   }
 }
@@ -38,7 +44,7 @@ class KeyedMailboxes : public Mailboxes<N> {
   // Stores a row to `mailbox` on every rank that each(f) calls f with.
   template <typename Each>
   FORCE_INLINE __device__ void send_row(uint32_t mailbox, int64_t index, bool has, Vec v, Each each) const {
-    const uint32_t key = key_for(has ? v : Vec{});
+    const uint32_t key = key_for(VectorPerRank<1>{has ? v : Vec{}});
     each([&](uint32_t to) {
       if (has) this->send(to, mailbox, index, v ^ key);
       if (is_first()) this->send(to, mailbox, key_at(index), Vec{key, key, key, key});

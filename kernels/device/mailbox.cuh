@@ -29,6 +29,25 @@
 // A word in the encoding above.
 FORCE_INLINE __device__ uint32_t encoded(uint32_t word) { return word == 0xffffffff ? 0x80000000 : ~word; }
 
+FORCE_INLINE __device__ Vec encoded(Vec v) { return Vec{encoded(v.x), encoded(v.y), encoded(v.z), encoded(v.w)}; }
+
+// A vector as it arrives has no zero word.
+FORCE_INLINE __device__ bool is_full(Vec v) { return v.x != 0 && v.y != 0 && v.z != 0 && v.w != 0; }
+
+FORCE_INLINE __device__ void st_mailbox(uint64_t at, Vec v) {
+  asm volatile("st.relaxed.sys.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
+               : "memory");
+}
+
+FORCE_INLINE __device__ Vec ld_mailbox(uint64_t at) {
+  Vec v;
+  asm volatile("ld.relaxed.sys.global.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(at)
+               : "memory");
+  return v;
+}
+
 // Mailboxes is one block's slot in one epoch, on all ranks. Once a wait has failed, all later ones fail at once.
 template <int N>
 class Mailboxes {
@@ -42,7 +61,7 @@ class Mailboxes {
 
   // Stores vector `index` of a tile to a mailbox of rank `to`.
   FORCE_INLINE __device__ void send(uint32_t to, uint32_t mailbox, int64_t index, Vec v) const {
-    st_mailbox(p_.peers[to] + offset(mailbox, index), Vec{encoded(v.x), encoded(v.y), encoded(v.z), encoded(v.w)});
+    st_mailbox(p_.peers[to] + offset(mailbox, index), encoded(v));
   }
 
   // Waits for vector `index` from every peer r, in mailbox r. Calls first(vector) for rank 0 and then each(rank, vector)
@@ -131,23 +150,6 @@ class Mailboxes {
   }
 
  private:
-
-  static FORCE_INLINE __device__ bool is_full(Vec v) { return v.x != 0 && v.y != 0 && v.z != 0 && v.w != 0; }
-
-  static FORCE_INLINE __device__ void st_mailbox(uint64_t at, Vec v) {
-    asm volatile("st.relaxed.sys.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w)
-                 : "memory");
-  }
-
-  static FORCE_INLINE __device__ Vec ld_mailbox(uint64_t at) {
-    Vec v;
-    asm volatile("ld.relaxed.sys.global.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "l"(at)
-                 : "memory");
-    return v;
-  }
-
   const Params& p_;
   uint32_t epoch_;
   int64_t slot_, bytes_;

@@ -63,7 +63,7 @@ enum Phase : uint32_t {
   kEndBarrier = 3,   // the peer has done all its reads and writes
   kPackets = 4,      // the peer's packets of this tile have arrived
   kMulticastBarrier = 5,
-  kChunk = 6,    // a chunk has arrived, of a matrix or of a broadcast
+  kChunk = 6,    // a chunk has arrived, of a matrix
   kProducts = 7, // the peer's products of a tile have arrived
 };
 

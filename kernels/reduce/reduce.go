@@ -22,7 +22,7 @@ var Collective = sync.OnceValue(func() *collective.Collective {
 		Summary: "the root gets the reduction of all ranks' inputs",
 		Shape:   shape,
 		Algorithms: []*collective.Algorithm{
-			naive.Algorithm(name, shape), P2P(), LL(), OneShotLamport(), TwoShotLamport(), TwoShotBulk(), CopyEngine(),
+			naive.Algorithm(name, shape), P2P(), LL(), OneShotLamport(), TwoShotLamport(), Chain(), CopyEngine(),
 			libraries.NCCL(name, shape),
 		},
 		BusFactor: func(int) float64 { return 1 },

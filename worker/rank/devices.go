@@ -26,7 +26,7 @@ func (r *Rank) CompareDevices(ctx context.Context) (workload.Capabilities, error
 		return caps, err
 	}
 	caps.NoMulticast = job.NoMulticast(caps.Devices[0].Backend, os.Getenv)
-	if caps.NoPeerAccess, caps.NoAtomics, err = r.compareAccess(ctx, caps.Devices); err != nil {
+	if caps.NoPeerAccess, err = r.compareAccess(ctx, caps.Devices); err != nil {
 		return caps, err
 	}
 	if caps.PDL, err = job.UsesPDL(caps.Devices); err != nil || r.ID != 0 {
@@ -70,59 +70,43 @@ func (r *Rank) ChooseAlgorithms(plan *workload.Plan, caps workload.Capabilities)
 	return nil
 }
 
-// access lists the ranks whose memory a device cannot reach, and those in whose memory it
-// has no atomics.
-type access struct{ Unreachable, NoAtomics []int }
-
 // compareAccess has every rank check what its device can do with the others' memory. It
 // describes the first that cannot, in words that are the same on all ranks; empty is none.
-func (r *Rank) compareAccess(ctx context.Context, devices []cudart.Info) (noPeerAccess, noAtomics string, err error) {
+func (r *Rank) compareAccess(ctx context.Context, devices []cudart.Info) (noPeerAccess string, err error) {
 	if r.options.Job.SpansMachines() { // no algorithm relies on peer access
-		return "", "", nil
+		return "", nil
 	}
 	if why := r.options.Job.NoPeerAccess(); why != "" {
-		return "peer access is not used: " + why, "", nil
+		return "peer access is not used: " + why, nil
 	}
-	mine, err := r.checkAccess(devices)
+	mine, err := r.unreachable(devices)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	all, err := peers.Gather(ctx, r.Peers, "reach", mine)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
-	for rank, a := range all {
-		if len(a.Unreachable) > 0 {
-			return whyUnreachable(rank, a.Unreachable[0]), "", nil
-		}
-		if len(a.NoAtomics) > 0 && noAtomics == "" {
-			noAtomics = fmt.Sprintf("the link from the GPU of rank %d to the GPU of rank %d has no atomics "+
-				"(nvidia-smi topo -p2p a shows which have)", rank, a.NoAtomics[0])
+	for rank, peers := range all {
+		if len(peers) > 0 {
+			return whyUnreachable(rank, peers[0]), nil
 		}
 	}
-	return "", noAtomics, nil
+	return "", nil
 }
 
-// checkAccess finds out what this rank's device can do with the memory of the others.
-func (r *Rank) checkAccess(devices []cudart.Info) (mine access, err error) {
+// unreachable lists the ranks whose memory this rank's device cannot reach.
+func (r *Rank) unreachable(devices []cudart.Info) (ranks []int, err error) {
 	for peer, info := range devices {
 		can, err := symm.CanAccessPeer(r.Device, info)
 		if err != nil {
-			return mine, fmt.Errorf("asking whether device %d can reach that of rank %d: %w", r.options.Ordinal, peer, err)
+			return nil, fmt.Errorf("asking whether device %d can reach that of rank %d: %w", r.options.Ordinal, peer, err)
 		}
 		if !can {
-			mine.Unreachable = append(mine.Unreachable, peer)
-			continue
-		}
-		if can, err = symm.HasPeerAtomics(r.Device, info); err != nil {
-			return mine, fmt.Errorf("asking whether device %d can count in the memory of rank %d: %w", r.options.Ordinal, peer,
-				err)
-		}
-		if !can {
-			mine.NoAtomics = append(mine.NoAtomics, peer)
+			ranks = append(ranks, peer)
 		}
 	}
-	return mine, nil
+	return ranks, nil
 }
 
 func whyUnreachable(rank, peer int) string {

@@ -15,8 +15,6 @@ type Capabilities struct {
 	Devices []cudart.Info // by rank
 	// NoPeerAccess says which GPU has no access to which peer's memory; empty: all have.
 	NoPeerAccess string
-	// NoAtomics says which GPU has no atomics in which peer's memory; empty: all have.
-	NoAtomics string
 	// NoMulticast says why there is no multicast address; empty is that there is.
 	NoMulticast string
 	// NoOverlap says why copies from the peers' memory do not overlap with kernels; empty: they do.
@@ -56,8 +54,6 @@ func (caps Capabilities) refuse(c *collective.Collective, a *collective.Algorith
 		return caps.refuseLibrary(c, a, call)
 	case a.Needs.Peers && caps.NoPeerAccess != "":
 		return &Unavailable{fmt.Sprintf("%s cannot run: %s; %s can", name, caps.NoPeerAccess, withoutPeers(c))}
-	case a.Needs.Atomics && caps.NoAtomics != "":
-		return &Unavailable{fmt.Sprintf("%s cannot run: %s", name, caps.NoAtomics)}
 	case a.Needs.Multicast && caps.NoMulticast != "":
 		return &Unavailable{fmt.Sprintf("%s cannot run: it needs a multicast address, and %s", name, caps.NoMulticast)}
 	}

@@ -47,7 +47,6 @@ type dtype struct {
 // requirements is what the memory must offer.
 type requirements struct {
 	Peers          bool   `json:"peer_access"`
-	Atomics        bool   `json:"peer_atomics"`
 	Multicast      bool   `json:"multicast"`
 	Library        string `json:"library,omitempty"` // of others, that does it
 	SeparateOutput bool   `json:"separate_output"`   // it does not run in place
@@ -59,7 +58,7 @@ func describe(c *collective.Collective, a *collective.Algorithm, gpus []cudart.I
 	listed := algorithm{
 		Collective: c.Name, Aliases: c.Aliases, Algorithm: a.Name, Summary: a.Summary,
 		DTypes: dtypeNames(a.DTypes()), MaxRanks: a.MaxRanks,
-		Needs: requirements{a.Needs.Peers, a.Needs.Atomics, a.Needs.Multicast, a.Needs.Library, a.Needs.SeparateOutput},
+		Needs: requirements{a.Needs.Peers, a.Needs.Multicast, a.Needs.Library, a.Needs.SeparateOutput},
 		empty: c.Shape.Empty,
 	}
 	for _, op := range a.Ops() {

@@ -47,7 +47,7 @@ func TestBuiltInTuning(t *testing.T) {
 		{"reduce", collective.NoEpilogue, 0, 2, 1 << 20, "oneshot_lamport"},
 		{"reduce", collective.NoEpilogue, 0, 2, 4 << 20, "oneshot_lamport"},
 		{"reduce", collective.NoEpilogue, 0, 2, 64 << 20, "p2p"},
-		{"reduce", collective.NoEpilogue, 0, 4, 256 << 20, "twoshot_bulk"},
+		{"reduce", collective.NoEpilogue, 0, 4, 256 << 20, "chain"},
 	} {
 		q := tuning.Query{
 			GPU: "NVIDIA H200", SM: 90, Collective: c.collective, World: c.world, Epilogue: c.epilogue, Hidden: c.hidden,

@@ -207,7 +207,7 @@ func TestTuningIsOfPlainCalls(t *testing.T) {
 		Unaligned: job.Unaligned, Root: job.Root, Sizes: job.Sizes,
 	}
 	want := workload.Job{
-		Algorithms: []string{"naive", "p2p", "ll", "oneshot_lamport", "twoshot_lamport", "twoshot_bulk", "copy_engine"},
+		Algorithms: []string{"naive", "p2p", "ll", "oneshot_lamport", "twoshot_lamport", "chain", "copy_engine"},
 		Ops:        []string{"sum"}, DTypes: []string{"half"},
 		Sizes: []int64{1 << 10, 4 << 10},
 	}

@@ -325,15 +325,6 @@ int cuDeviceCanAccessPeer(int *can, int device, int peer)
 	return 0;
 }
 
-int cuDeviceGetP2PAttribute(int *value, int attribute, int device, int peer)
-{
-	ENTER(" %d %d %d", attribute, device, peer);
-	if (!is_device(device) || !is_device(peer))
-		return INVALID_DEVICE;
-	*value = attribute == 3 && device == 71;
-	return 0;
-}
-
 int cuDevicePrimaryCtxRetain(void **context, int device)
 {
 	ENTER(" %d", device);

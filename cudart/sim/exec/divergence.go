@@ -9,9 +9,8 @@ type path struct {
 	barrier int32 // the barrier that a path in state atBarrier waits at
 	poll    int32 // where it polled last, for Inspect
 
-	// Digests of what the path polled since its last backward branch, and
-	// between the two before.
-	polled, previous uint64
+	polled uint64 // a digest of what it has polled since its last backward branch
+	polls  bool   // it has polled, and not made progress since
 }
 
 type pathState uint8
@@ -49,7 +48,7 @@ func (s *path) before(t *path) bool {
 // rest is the path of those lanes of a path that go on with the next instruction, while the others branch. Both have polled
 // what the path has: a polling loop may go back by several branches, for different lanes.
 func (s *path) rest(mask uint32) path {
-	return path{pc: s.pc + 1, mask: mask, depth: s.depth, poll: s.poll, polled: s.polled, previous: s.previous}
+	return path{pc: s.pc + 1, mask: mask, depth: s.depth, poll: s.poll, polled: s.polled, polls: s.polls}
 }
 
 // joins reports whether a path is merged into another at the same program counter. In calls of another depth
@@ -57,6 +56,13 @@ func (s *path) rest(mask uint32) path {
 // from different places: each lane has a stack of its own.
 func (s *path) joins(t *path) bool {
 	return s.depth == t.depth && s.state != atBarrier || s.state == reconverging
+}
+
+// take merges a path into this one. What they have polled together does not depend on which of them goes on.
+func (s *path) take(t *path) {
+	s.mask |= t.mask
+	s.polled += t.polled
+	s.polls = s.polls || t.polls
 }
 
 // selectPath makes the runnable path that is before all others the current one, and merges those that
@@ -76,7 +82,7 @@ func (w *warp) selectPath() bool {
 	for i := w.others - 1; i >= 0; i-- {
 		s := &w.paths[i]
 		if s.pc == w.current.pc && s.joins(&w.current) {
-			w.current.mask |= s.mask
+			w.current.take(s)
 			w.removePath(i)
 		}
 	}

@@ -38,7 +38,7 @@
 // calls have ended.
 //
 // Warps run in turns of at most a quantum of instructions. A warp is spinning, and its turn ends,
-// when it takes a backward branch after polling the same values as before the last one. A warp that
+// when it takes a backward branch after polling the same values as the last time that it took it (loops.go). A warp that
 // spins is parked until memory that it polls changes (order_park.go).
 //
 // Where the processor has AVX2, assembly of package simd executes runs of instructions, each in one

@@ -33,7 +33,7 @@ func (w *warp) inspect(s *path) cudart.RunningWarp {
 	switch {
 	case s.state == atBarrier, s.state == reconverging, w.grid.kernel.code[s.pc].inst.Op == "griddepcontrol":
 		activity = cudart.Waits
-	case (w.spun || w.watch.parked) && s.polled|s.previous != 0:
+	case (w.spun || w.watch.parked) && s.polls:
 		at, activity = s.poll, cudart.Polls
 	}
 	return cudart.RunningWarp{Block: w.block.index, Warp: w.index, Activity: activity, At: w.grid.kernel.instruction(at)}

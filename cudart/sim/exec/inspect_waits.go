@@ -61,7 +61,7 @@ func (w *warp) waits(s *path) Wait {
 		at.State = ForLanes
 	case w.grid.kernel.code[s.pc].waitsForBlocks():
 		at.State = ForBlocks
-	case (w.spun || w.watch.parked) && s.polled|s.previous != 0:
+	case (w.spun || w.watch.parked) && s.polls:
 		at.State, at.Site.pc = Polling, s.poll
 	}
 	return at

@@ -221,6 +221,7 @@ func (w *warp) observeUnwatched(value uint64) {
 func (w *warp) observe(value uint64) {
 	w.current.poll = w.current.pc
 	w.current.polled = (w.current.polled^value)*0x9e3779b97f4a7c15 | 1
+	w.current.polls = true
 }
 
 // loadLanes loads lane by lane.

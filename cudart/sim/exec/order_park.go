@@ -137,7 +137,8 @@ func (w *warp) park() {
 // progresses notes that the running path does something that others may wait for. So it does not spin, whether it
 // polls before that or after, and the warp does more than to poll.
 func (w *warp) progresses() {
-	w.current.polled, w.current.previous = 0, 0
+	w.current.polled, w.current.polls = 0, false
+	w.loops.forget()
 	w.watch.blind = true
 }
 

@@ -22,6 +22,7 @@ type warp struct {
 	calls     *callStack // nil until the first call
 	pace      int        // in disorder, how long its turns are for a while
 	spun      bool       // the path that took the last backward branch had polled nothing new
+	loops     loops
 
 	// current is the running path; the others are paths[:others].
 	current path
@@ -175,13 +176,13 @@ func (w *warp) jump(o *op, mask uint32) bool {
 		w.pushPath(s.rest(rest))
 		s.mask = mask
 	}
-	backward := o.target <= s.pc
+	from, backward := s.pc, o.target <= s.pc
 	s.pc = o.target
 	if backward {
-		w.spun = s.polled != 0 && s.polled == s.previous
+		w.spun = s.polled != 0 && w.loops.polledAgain(from, s.mask, s.polled)
 	}
 	if backward && s.polled != 0 {
-		s.previous, s.polled = s.polled, 0
+		s.polled = 0
 		if w.others == 0 {
 			w.spun = w.watch.turnBack() || w.spun
 		}

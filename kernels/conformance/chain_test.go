@@ -1,0 +1,85 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"gpurun/cudart/sim"
+	"gpurun/kernels/collective"
+)
+
+// isChain reports whether the ranks of an algorithm push vectors on from one to the next.
+func isChain(a *collective.Algorithm) bool { return a.Name == "chain" }
+
+// A call for which the area is too small takes several launches, the last one shorter.
+func TestChainsInSeveralLaunches(t *testing.T) {
+	t.Parallel()
+	for _, seed := range seeds(6, 0, 1) {
+		const area = 40 << 10 // of bytes: calls take up to 13 launches
+		world := 1 + int(seed%4)
+		g := group{
+			world: world, blocks: 1 + int(seed%3), areaOf: area, pdl: seed%2 == 1, backend: sim.New(1, sim.Options{Seed: seed}),
+		}
+		g.run(t, func(m *member) error {
+			for i, c := range calls(m.world, isChain) {
+				c.in.Seed, c.root, c.in.DType = seed, int(seed)%world, collective.EpilogueDTypes()[seed%3]
+				c.offset, c.inPlace = int64(seed%2)*int64(c.in.DType.Size), i%2 == 0
+				for _, bytes := range []int64{area, area + 1<<10, bufferBytes} {
+					c.count = c.fit(bytes) - 7
+					if _, err := c.run(m); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// The first rank of a chain stops halfway. Each rank names the one before it, and a rank waits for as many time-outs as
+// there are ranks before it: the wait for the one that stopped expires first.
+func TestWaitsInAChainExpireInItsOrder(t *testing.T) {
+	t.Parallel()
+	const world, root, timeout = 4, 2, time.Second
+	for _, c := range calls(world, isChain) {
+		first := root // of broadcast
+		if c.collective.Shape.Reduces {
+			first = root + 1
+		}
+		var ended [world]time.Duration
+		group{world: world, blocks: 1, timeout: timeout}.run(t, func(m *member) error {
+			defer m.meet() // memory stays until all are done
+			c := c
+			c.root, c.count = root, c.capacity(bufferBytes)
+			if err := c.fill(m); err != nil {
+				return err
+			}
+			m.meet()
+			began := m.now()
+			if m.rank == first {
+				c.count /= 2
+				return errors.Join(c.enqueue(m), m.synchronize())
+			}
+			expired, err := m.expectTimeoutOf(c)
+			if err != nil {
+				return err
+			}
+			ended[(m.rank-first+world)%world] = m.now() - began
+			if before := (m.rank + world - 1) % world; expired.Phase != collective.Packets || expired.Peer != before {
+				return fmt.Errorf("want a time-out with rank %d missing, got %w", before, expired)
+			}
+			return nil
+		})
+		for place, took := range ended {
+			if least := time.Duration(place) * timeout; took < least || took >= least+timeout {
+				t.Errorf("%s: waits of the rank at place %d of the chain expired after %v", c.collective.Name, place, took)
+			}
+		}
+		if !slices.IsSorted(ended[:]) {
+			t.Errorf("%s: waits expired after %v", c.collective.Name, ended)
+		}
+	}
+}
