@@ -6,13 +6,13 @@ import (
 	"gpurun/cudart"
 )
 
-// mostChainBytes is the most data of one launch of a chain. More launches cost 15 us each, 1% of the time of so many
-// bytes; so much memory is well below that of the buffers.
+// mostChainBytes is the most data of one launch of a chain, which bounds the area. Another launch costs less than 1% of
+// the time that so many bytes take.
 const mostChainBytes = 1 << 30
 
-// Chained makes an algorithm of a single kernel whose ranks push vectors on from one to the next (device/chain.cuh). They
-// arrive in an area with room for all vectors of a launch, and for a key behind every `keyed` of them, or for none if keyed
-// is 0. A call of more bytes than the area has room for takes several launches.
+// Chained makes an algorithm of a single kernel whose ranks push vectors on from one to the next: device/chain.cuh. The
+// vectors arrive in an area with room for all of a launch, and for a key for every `keyed` of them; 0: they have none.
+// A call of more bytes than the area has room for takes several launches.
 func Chained(a *Algorithm, keyed int64) {
 	a.Areas = func(_, _ int, call Call) ([]Area, error) {
 		vecs := ceilDiv(min(call.Bytes(), mostChainBytes), vecBytes)

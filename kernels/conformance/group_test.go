@@ -165,8 +165,8 @@ func (g group) join(x *exchange, rank int, device cudart.Device) (m *member, err
 	return m, nil
 }
 
-// layOut sets the offsets of everything in the symmetric memory, and returns its size. Areas are made for a call of areaOf
-// bytes; 0: of the member's.
+// layOut sets the offsets of everything in the symmetric memory, and returns its size. Areas are made for a call of so
+// many bytes; 0: of the member's.
 func (m *member) layOut(cfg *collective.Config, areaOf int64) int64 {
 	scratch := int64(0)
 	for _, a := range algorithms() {

@@ -8,8 +8,8 @@ func Chain() *collective.Algorithm {
 	a := &collective.Algorithm{
 		Collective: name,
 		Name:       algorithm,
-		Summary: "each rank adds its input to what the rank before pushes, rounds, and pushes it on, in words that are their " +
-			"own flags; floats, large sizes",
+		Summary: "each rank adds its input to what the rank before pushes, rounds, and pushes it on, in words " +
+			"that are their own flags; floats, large sizes",
 		Kernels:  collective.WorldlessReductions(name, algorithm, algorithm),
 		MaxRanks: collective.MaxRanks,
 		Stepwise: true,

@@ -48,7 +48,7 @@ func TestBenchPlans(t *testing.T) {
 		{"allreduce --algo twoshot,auto --against auto", "twoshot auto", "auto", 6, simulatedCeilingBytes},
 		{"allreduce --p2p off", "oneshot oneshot_ll oneshot_lamport twoshot_lamport", "oneshot", 6, simulatedCeilingBytes},
 		{"barrier --against multimem", "flag multimem", "multimem", 6, 0},
-		{"reduce --p2p off", "ll oneshot_lamport twoshot_lamport", "ll", 6, simulatedCeilingBytes},
+		{"reduce --p2p off", "ll oneshot_lamport twoshot_lamport chain", "ll", 6, simulatedCeilingBytes},
 		{"reduce --algo naive", "naive", "naive", 6, simulatedCeilingBytes}, // alone it stays
 	} {
 		words := strings.Fields(c.line)
