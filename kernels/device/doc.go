@@ -33,8 +33,8 @@
 //     Zero means empty; data are encoded so that no word is zero.
 //     The receiver stores zeros again before it sends anything in the next epoch.
 //
-// The Comm zeroes packets and mailboxes once; then nothing else uses that memory. In chains the receiver has room for all
-// vectors of a launch.
+// The Comm zeroes packets and mailboxes once; then nothing else uses that memory. In chains the receiver has room for
+// all vectors of a launch.
 //
 // # Barriers of a launch
 //
