@@ -25,6 +25,12 @@ func custom(t *testing.T, text string, size int64, timeout time.Duration) (wrong
 // customSizes is custom for several sizes, one after the other.
 func customSizes(t *testing.T, text string, sizes []int64, timeout time.Duration) (wrong int64, err error) {
 	t.Helper()
+	return customJob(t, text, workload.Job{Sizes: sizes, Timeout: timeout})
+}
+
+// customJob is custom for a job whose collective, algorithm, type and iterations it sets.
+func customJob(t *testing.T, text string, job workload.Job) (wrong int64, err error) {
+	t.Helper()
 	folder := t.TempDir()
 	code, err := os.ReadFile("testdata/custom.ptx")
 	if err != nil {
@@ -40,11 +46,9 @@ func customSizes(t *testing.T, text string, sizes []int64, timeout time.Duration
 			t.Fatal(err)
 		}
 	}
-	results, errs := ranks{world: 2}.run(t, workload.Job{
-		Collective: kernelfile.Custom, Algorithms: []string{path}, DTypes: []string{"int32"}, Sizes: sizes,
-		Iterations: 3,
-		Verify:     true, KernelFiles: []*kernelfile.Bundle{bundle(t, path, 2)}, Timeout: timeout,
-	})
+	job.Collective, job.Algorithms, job.DTypes = kernelfile.Custom, []string{path}, []string{"int32"}
+	job.Iterations, job.Verify, job.KernelFiles = 3, true, []*kernelfile.Bundle{bundle(t, path, 2)}
+	results, errs := ranks{world: 2}.run(t, job)
 	for _, r := range results {
 		wrong += *r.Wrong
 	}

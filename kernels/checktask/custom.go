@@ -49,6 +49,9 @@ func (x *custom) prepare() error {
 				return err
 			}
 			if kept = append(kept, at); b.Output {
+				if err := x.poisonCopies(b); err != nil {
+					return err
+				}
 				continue
 			}
 			content, err := x.input(n, buffers, i, x.Number)
@@ -64,19 +67,27 @@ func (x *custom) prepare() error {
 	return nil
 }
 
+// poisonCopies poisons all copies of an output that rotates. A peer may write to one as soon as it has heard from the
+// call before: the poison must be there before that call.
+func (x *custom) poisonCopies(b collective.CustomBuffer) error {
+	if !b.Rotates() {
+		return nil
+	}
+	for _, at := range b.Copies {
+		if err := x.stream.Fill(x.comm.Local(at), poison, b.Bytes); err != nil {
+			return fmt.Errorf("poisoning the output %s: %w", b.Name, err)
+		}
+	}
+	return nil
+}
+
 func (x *custom) enqueue(number int) error {
 	buffers, err := x.buffers(number)
 	if err != nil {
 		return err
 	}
 	for i, b := range buffers {
-		at := x.at(b)
-		if b.Output {
-			err = x.stream.Fill(at, poison, b.Bytes)
-		} else {
-			err = x.stream.Copy(at, x.kept[number][i], b.Bytes)
-		}
-		if err != nil {
+		if err := x.fill(b, x.kept[number][i]); err != nil {
 			return fmt.Errorf("preparing the buffer %s: %w", b.Name, err)
 		}
 	}
@@ -90,8 +101,25 @@ func (x *custom) enqueue(number int) error {
 		if err := x.stream.Copy(x.kept[number][i], x.at(b), b.Bytes); err != nil {
 			return fmt.Errorf("copying the output %s: %w", b.Name, err)
 		}
+		if !b.Rotates() {
+			continue
+		}
+		if err := x.stream.Fill(x.at(b), poison, b.Bytes); err != nil { // for the call that uses this copy next
+			return fmt.Errorf("poisoning the output %s: %w", b.Name, err)
+		}
 	}
 	return nil
+}
+
+// fill writes an input of a call, or poisons an output. Outputs that rotate are poisoned already.
+func (x *custom) fill(b collective.CustomBuffer, kept cudart.DevicePtr) error {
+	switch {
+	case !b.Output:
+		return x.stream.Copy(x.at(b), kept, b.Bytes)
+	case b.Rotates():
+		return nil
+	}
+	return x.stream.Fill(x.at(b), poison, b.Bytes)
 }
 
 func (x *custom) betweenReplays() error {
@@ -116,7 +144,7 @@ func (x *custom) betweenReplays() error {
 
 // at is where a buffer of the call lies on this rank.
 func (x *custom) at(b collective.CustomBuffer) cudart.DevicePtr {
-	return x.comm.Local(x.layout.areas[b.Area].Offset)
+	return x.comm.Local(b.Offset())
 }
 
 func (x *custom) compare() error {

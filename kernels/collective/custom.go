@@ -17,10 +17,19 @@ type Custom struct {
 // CustomBuffer is an input or an output.
 type CustomBuffer struct {
 	Name   string
-	Area   int // among those of the algorithm
 	Output bool
 	DType  DType
 	Bytes  int64 // of this call
+	// Copies are where the copies begin that calls use in turn, in bytes from the base of symmetric memory. There is at
+	// least one. Turn is the number of the copy that the next call uses, when the buffers are listed.
+	Copies []int64
+	Turn   int
 	// Fixed makes the content of an input of any rank; nil: gpurun's own inputs.
 	Fixed func(rank int) ([]byte, error)
 }
+
+// Offset is where the copy of the next call begins, in bytes from the base of symmetric memory.
+func (b *CustomBuffer) Offset() int64 { return b.Copies[b.Turn] }
+
+// Rotates reports whether calls use several copies in turn.
+func (b *CustomBuffer) Rotates() bool { return len(b.Copies) > 1 }

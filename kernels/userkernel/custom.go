@@ -22,16 +22,16 @@ func Custom(bundles []*kernelfile.Bundle) (*collective.Collective, error) {
 // custom proves the outputs of a file.
 type custom struct {
 	*algorithm
-	// buffers are the inputs and outputs, and areas their places among the areas.
+	// buffers are the inputs and outputs, and places their places among the buffers of the file.
 	buffers []*kernelfile.Buffer
-	areas   []int
+	places  []int
 }
 
 func newCustom(a *algorithm) *collective.Custom {
 	c := &custom{algorithm: a}
 	for i := range a.file.Buffers {
 		if b := &a.file.Buffers[i]; b.Role != kernelfile.Scratch {
-			c.buffers, c.areas = append(c.buffers, b), append(c.areas, i)
+			c.buffers, c.places = append(c.buffers, b), append(c.places, i)
 		}
 	}
 	return &collective.Custom{Buffers: c.list, Expect: c.expect, Tolerance: c.tolerance}
@@ -39,7 +39,8 @@ func newCustom(a *algorithm) *collective.Custom {
 
 // list lists the inputs and outputs of a call of a rank.
 func (x *custom) list(c *collective.Comm, call collective.Call) ([]collective.CustomBuffer, error) {
-	values := x.state(c).values(x.target(c, call))
+	st := x.state(c)
+	values := st.values(x.target(c, call))
 	sizes, err := x.file.Sizes(values)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,11 @@ func (x *custom) list(c *collective.Comm, call collective.Call) ([]collective.Cu
 			return nil, fmt.Errorf("%s:%d: the buffer %s has no type", x.file.Path, b.Line, b.Name)
 		}
 		buffer := collective.CustomBuffer{
-			Name: b.Name, Area: x.areas[i], Output: b.Role == kernelfile.Output, DType: d, Bytes: sizes[x.areas[i]],
+			Name: b.Name, Output: b.Role == kernelfile.Output, DType: d, Bytes: sizes[x.places[i]],
+			Turn: st.turn(b),
+		}
+		for number := range int(copies(b)) {
+			buffer.Copies = append(buffer.Copies, st.copyAt(b, number))
 		}
 		if b.Role == kernelfile.Input && (b.InitFile.Text != "" || b.Init != nil) {
 			buffer.Fixed = func(rank int) ([]byte, error) { return x.fixed(b, buffer.Bytes, rank, values) }

@@ -53,10 +53,16 @@ func (m *memory) offset(name string, rank int) (int64, error) {
 }
 
 // copyOf is the offset of the copy of a buffer that the next call uses.
-func (st *state) copyOf(b *kernelfile.Buffer) int64 {
-	area, n := st.areas[b.Name], copies(b)
-	return area.Offset + st.number%n*(area.Bytes/n)
+func (st *state) copyOf(b *kernelfile.Buffer) int64 { return st.copyAt(b, st.turn(b)) }
+
+// copyAt is the offset of a copy of a buffer. A copy is as long as the largest call of the job needs it.
+func (st *state) copyAt(b *kernelfile.Buffer, number int) int64 {
+	area := st.areas[b.Name]
+	return area.Offset + int64(number)*(area.Bytes/copies(b))
 }
+
+// turn is the number of the copy of a buffer that the next call uses.
+func (st *state) turn(b *kernelfile.Buffer) int { return int(st.number % copies(b)) }
 
 // Table keeps one copy of each content in device memory, which is freed with the device.
 func (m *memory) Table(content []byte) (uint64, error) {

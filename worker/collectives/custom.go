@@ -19,10 +19,7 @@ func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial,
 		return err
 	}
 	inputs := func(buffer, rank int) ([]byte, error) { return r.customInput(t, buffers, buffer, rank) }
-	if err := verify.BeLate(ctx, r.job.SkewOf(r.ID)); err != nil {
-		return err
-	}
-	if err := r.prepareCustom(t, buffers, inputs); err != nil {
+	if err := r.prepareCustom(ctx, t, buffers); err != nil {
 		return err
 	}
 	if err := submit(); err != nil {
@@ -65,33 +62,23 @@ func (r *run) customInput(t trial, buffers []collective.CustomBuffer, buffer, ra
 	return content, nil
 }
 
-// prepareCustom writes the inputs and poisons the outputs.
-func (r *run) prepareCustom(t trial, buffers []collective.CustomBuffer,
-	inputs func(buffer, rank int) ([]byte, error),
-) error {
+// prepareCustom poisons the outputs and writes the inputs. A rank that is to be late is so before that.
+func (r *run) prepareCustom(ctx context.Context, t trial, buffers []collective.CustomBuffer) error {
 	for _, b := range r.staging.Areas(t.Algorithm) {
 		if err := r.staging.Guard(b); err != nil {
 			return err
 		}
 	}
-	areas := r.Comm.Areas(t.Algorithm)
-	for i, b := range buffers {
-		at := r.Comm.Local(areas[b.Area].Offset)
-		if b.Output {
-			if err := r.Stream.Fill(at, verify.Poison, b.Bytes); err != nil {
-				return fmt.Errorf("poisoning the output %s: %w", b.Name, err)
-			}
-			continue
-		}
-		content, err := inputs(i, r.ID)
-		if err != nil {
-			return err
-		}
-		if err := r.Stream.Upload(at, content); err != nil {
-			return fmt.Errorf("uploading the input %s: %w", b.Name, err)
-		}
+	if rotate(buffers) {
+		return r.prepareCopies(ctx, t, buffers)
 	}
-	return nil
+	if err := verify.BeLate(ctx, r.job.SkewOf(r.ID)); err != nil {
+		return err
+	}
+	if err := r.poisonOutputs(buffers); err != nil {
+		return err
+	}
+	return r.uploadInputs(t, buffers)
 }
 
 // compareCustom compares all outputs with what the file expects, and all inputs with what they were.
@@ -107,30 +94,34 @@ func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial
 	if err != nil {
 		return err
 	}
-	areas := r.Comm.Areas(t.Algorithm)
 	for i, b := range buffers {
-		want, allowed := expected[i], tolerance
 		if !b.Output {
-			allowed = 0
-			if want, err = inputs(i, r.ID); err != nil {
-				return err
-			}
+			continue
 		}
-		var v reference.Verdict
-		at := r.Comm.Local(areas[b.Area].Offset)
-		err := r.staging.Download(ctx, b.Name, at, b.Bytes, func(got []byte, at int64) {
-			v = v.Merge(reference.Values(b.DType, got, want[at:][:len(got)], at/int64(b.DType.Size), allowed))
-		})
-		switch {
-		case err != nil:
+		v, err := r.compareOutput(ctx, b, expected[i], tolerance)
+		if err != nil {
 			return err
-		case !b.Output && v.Wrong > 0:
-			return fmt.Errorf("the input %s: %w", b.Name, verify.ErrInputChanged)
 		}
 		m.Mismatches = append(m.Mismatches,
 			verify.Describe(v, r.ID, t.when+", in "+b.Name, b.Bytes/int64(b.DType.Size), b.DType.Size)...)
 	}
+	if err := r.compareInputs(ctx, t, buffers); err != nil {
+		return err
+	}
 	return r.checkAround(r.staging.Areas(t.Algorithm))
+}
+
+// compareOutput compares the copy of an output that the call has used with what it must be, and the others with poison.
+func (r *run) compareOutput(ctx context.Context, b collective.CustomBuffer, want []byte, tolerance float64) (
+	v reference.Verdict, err error,
+) {
+	err = r.staging.Download(ctx, b.Name, r.Comm.Local(b.Offset()), b.Bytes, func(got []byte, at int64) {
+		v = v.Merge(reference.Values(b.DType, got, want[at:][:len(got)], at/int64(b.DType.Size), tolerance))
+	})
+	if err != nil {
+		return v, err
+	}
+	return v, r.compareIdle(ctx, b)
 }
 
 // corruptCustom flips a bit of the first output, if that is to be injected.
@@ -146,7 +137,7 @@ func (r *run) corruptCustom(t trial, buffers []collective.CustomBuffer) (bool, e
 		// The upper byte of an element: a relative tolerance must not hide the change.
 		size := int64(b.DType.Size)
 		offset = offset/size*size + size - 1
-		return true, verify.Corrupt(r.Stream, r.Comm.Local(r.Comm.Areas(t.Algorithm)[b.Area].Offset+offset), 0x80)
+		return true, verify.Corrupt(r.Stream, r.Comm.Local(b.Offset()+offset), 0x80)
 	}
 	return false, nil
 }
