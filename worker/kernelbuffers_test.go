@@ -55,9 +55,18 @@ role = "input"
 type = "uint32"
 size = "bytes"
 `
-	for _, init := range []string{"init = {u32 = \"count - 1 - i\"}\n", "init = {u32 = \"i\"}\nrestored = true\n"} {
-		if wrong, err := customSizes(t, text+init, []int64{64, 4096, 64}, 0); err != nil || wrong > 0 {
-			t.Errorf("%s: %d wrong, %v", init, wrong, err)
+	const init = "init = {u32 = \"count - 1 - i\"}\n"
+	for _, keys := range []string{init, init + "restored = true\n", init + "restored = true\nrotate = 2\n"} {
+		if wrong, err := customSizes(t, text+keys, []int64{64, 4096, 64}, 0); err != nil || wrong > 0 {
+			t.Errorf("%s: %d wrong, %v", keys, wrong, err)
+		}
+		if !strings.Contains(keys, "restored") {
+			continue
+		}
+		overwriting := strings.Replace(text, "pointer = \"y\"", "pointer = \"x\"", 1)
+		_, err := customSizes(t, overwriting+keys, []int64{64, 4096}, 0)
+		if want := "has not restored the buffer x: byte 0 was 0x0f"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the input is overwritten: %v, want %q", keys, err, want)
 		}
 	}
 }

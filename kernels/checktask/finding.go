@@ -2,6 +2,7 @@ package checktask
 
 import (
 	"fmt"
+	"slices"
 
 	"gpurun/cudart"
 	"gpurun/cudart/sim/check"
@@ -85,10 +86,11 @@ func (r *rank) compareRestored() error {
 	last := r.total() - 1
 	for _, i := range r.Algorithm.Restored {
 		area := r.layout.areas[i]
-		got, want := make([]byte, area.Bytes), make([]byte, area.Bytes)
+		got := make([]byte, area.Bytes)
 		if err := r.stream.Download(got, r.comm.Local(area.Offset)); err != nil {
 			return fmt.Errorf("downloading the buffer %s: %w", area.Name, err)
 		}
+		want := slices.Clone(got)
 		if err := r.Algorithm.Initial(r.comm, r.call(last), i, want, 0); err != nil {
 			return fmt.Errorf("making the initial values of the buffer %s: %w", area.Name, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gpurun/cudart"
@@ -230,10 +231,11 @@ func (m *multiplier) compareRestored() error {
 	last := m.total() - 1
 	for _, i := range m.Algorithm.Restored {
 		area := m.layout.areas[i]
-		got, want := make([]byte, area.Bytes), make([]byte, area.Bytes)
+		got := make([]byte, area.Bytes)
 		if err := m.runner.Main.Download(got, m.comm.Local(area.Offset)); err != nil {
 			return fmt.Errorf("downloading the buffer %s: %w", area.Name, err)
 		}
+		want := slices.Clone(got)
 		if err := m.Algorithm.Initial(m.runner, m.call(last), i, want, 0); err != nil {
 			return fmt.Errorf("making the initial values of the buffer %s: %w", area.Name, err)
 		}

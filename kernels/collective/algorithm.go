@@ -40,7 +40,8 @@ type Algorithm struct {
 	Stepwise    bool
 	Ordered     bool // sums of floats match bit for bit in the order of the ranks
 	// Restored lists the areas that must hold their initial values after each call, by their places among the Areas.
-	// Initial makes these values from a byte of an area on.
+	// Initial makes these values from a byte of an area on, in dst. It leaves dst as it is where the area may hold
+	// anything.
 	Restored []int
 	Initial  func(c *Comm, call Call, area int, dst []byte, at int64) error
 	// Custom says what the algorithm computes, where that is no collective of gpurun's; nil: the Collective does.

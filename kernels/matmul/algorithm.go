@@ -50,7 +50,7 @@ type Algorithm struct {
 	// The list is the same for all problems, with other sizes.
 	Areas func(p Problem, world, sms int) ([]collective.Area, error)
 	// Restored lists areas, by number, that each call leaves as they were before the first. Initial makes what such an
-	// area holds, from byte at on.
+	// area holds, from byte at on, in dst. It leaves dst as it is where the area may hold anything.
 	Restored []int
 	Initial  func(r *Runner, call Call, area int, dst []byte, at int64) error
 	// Tiles is the number of tiles whose times the kernel records when Call.Trace is not 0; nil: it records none. Pieces

@@ -1,6 +1,10 @@
 package userkernel
 
-import "gpurun/kernels/kernelfile"
+import (
+	"slices"
+
+	"gpurun/kernels/kernelfile"
+)
 
 // inAreas are the buffers that are areas, in the order of these.
 func (u *user) inAreas() (all []*kernelfile.Buffer) {
@@ -22,9 +26,13 @@ func (u *user) restoredAreas() (numbers []int) {
 	return numbers
 }
 
-// initial makes what an area holds before the first call, from a byte on.
+// initial makes what an area must hold after a call, from a byte on. dst has what it holds, which stays where the
+// area may hold anything.
 func (st *state) initial(t target, area int, dst []byte, at int64) error {
 	b := st.inAreas()[area]
+	if b.Role == kernelfile.Input {
+		return st.initialInput(b, t, dst, at)
+	}
 	one := st.areas[b.Name].Bytes / copies(b)
 	for len(dst) > 0 { // copy by copy
 		n := min(int64(len(dst)), one-at%one)
@@ -34,4 +42,22 @@ func (st *state) initial(t target, area int, dst []byte, at int64) error {
 		dst, at = dst[n:], at+n
 	}
 	return nil
+}
+
+// initialInput is initial for an input of a custom file. It is written for each call: the copy that the last call has
+// used holds the values of that call, as many as the call has.
+func (st *state) initialInput(b *kernelfile.Buffer, t target, dst []byte, at int64) error {
+	values := st.values(t)
+	sizes, err := st.file.Sizes(values)
+	if err != nil {
+		return err
+	}
+	n := copies(b)
+	begin := (st.number + n - 1) % n * (st.areas[b.Name].Bytes / n)
+	end := begin + sizes[slices.IndexFunc(st.file.Buffers, func(x kernelfile.Buffer) bool { return x.Name == b.Name })]
+	from, to := max(at, begin), min(at+int64(len(dst)), end)
+	if from >= to {
+		return nil
+	}
+	return st.content(b, values, dst[from-at:to-at], from-begin)
 }

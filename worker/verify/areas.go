@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gpurun/kernels/collective"
 )
@@ -20,7 +21,8 @@ func (s *Staging) Areas(algorithm any) (all []Buffer) {
 }
 
 // CheckRestored compares the areas of an algorithm with these numbers, which a call must leave as they were, with
-// their initial values. It fails with a *RestoreError. Ranks meet before it, since peers write to this rank's memory,
+// their initial values. initial makes these from a byte on, in place of what the area holds; it leaves what an area may
+// hold. CheckRestored fails with a *RestoreError. Ranks meet before it, since peers write to this rank's memory,
 // and behind it, since the next call of a peer may signal here.
 func (s *Staging) CheckRestored(ctx context.Context, algorithm any, numbers []int,
 	initial func(area int, dst []byte, at int64) error,
@@ -47,7 +49,7 @@ func (s *Staging) compareArea(ctx context.Context, area collective.PlacedArea,
 	var wrong *RestoreError
 	var failed error
 	check := func(got []byte, at int64) {
-		want := make([]byte, len(got))
+		want := slices.Clone(got)
 		if failed = initial(want, at); failed != nil {
 			return
 		}
