@@ -107,6 +107,9 @@ func (d *decoder) checkBuffer(b *Buffer, own bool) {
 			"size of a call: %sgive the kernel such a number in args", b.Name, limit)
 	case b.Restored && b.Init == nil && b.InitFile.Text == "":
 		d.fail(b.Line, "restored of buffer %s needs init, the value to compare with", b.Name)
+	case b.Restored && b.Role == Output:
+		d.fail(b.Line, "buffer %s is an output, which gpurun poisons before each call, and cannot be restored: leave out "+
+			"restored", b.Name)
 	case b.Host && b.Rotate > 1:
 		d.fail(b.Line, "buffer %s of the host cannot rotate", b.Name)
 	}
