@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Makes the files of a release in dist/: scripts/release.sh 1.2.3
 #
-# For each of ARCHES (default: amd64 arm64) a tar archive, a .deb and an .rpm with the binary, man pages, completions and
-# the licenses of what is linked; an SBOM (CycloneDX); and SHA256SUMS. The same commit gives the same bytes: times are
-# those of the commit. Tools come by the Go module proxy, at the versions below.
+# For each of ARCHES (default: amd64 arm64) a tar archive, a .deb and an .rpm with the binary, man pages, completions, the
+# documents, and the licenses of what is linked; an SBOM (CycloneDX); and SHA256SUMS. The same commit gives the same
+# bytes: times are those of the commit. Tools come by the Go module proxy, at the versions below.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 nfpm=github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.45.2
@@ -43,6 +43,17 @@ licenses() {
   install -D -m 644 worker/result/webpage/assets/uplot/LICENSE "$1/uplot/LICENSE"
 }
 
+# documents FOLDER copies the README, the documents, and the files that they link to.
+documents() {
+  cp -r --parents README.md CHANGELOG.md docs "$1"
+  git ls-files README.md 'docs/*.md' | while read -r file; do
+    { grep -oP '\]\(\K[^)#:]+(?=[)#])' "$file" || true; } | while read -r link; do
+      to=$(realpath --relative-to=. "$(dirname "$file")/$link")
+      [ ! -f "$to" ] || cp --parents "$to" "$1"
+    done
+  done
+}
+
 # What is the same for all architectures.
 GPURUN_MAN=$work/man go test ./cmd/gpurun -count 1 -run 'TestManPages$' >/dev/null
 gzip -9n "$work"/man/*.1
@@ -55,6 +66,8 @@ fi
 mkdir "$work/completions"
 for shell in bash zsh fish; do "$work/host" completion $shell >"$work/completions/gpurun.$shell"; done
 licenses "$work/licenses"
+mkdir "$work/documents"
+documents "$work/documents"
 
 for arch in ${ARCHES:-amd64 arm64}; do
   export GOARCH=$arch
@@ -62,7 +75,7 @@ for arch in ${ARCHES:-amd64 arm64}; do
   STAGE=$work/$name
   mkdir "$STAGE"
   go build -tags grpcnotrace -ldflags="-s -w -X $(go list -m)/cmd/gpurun/program.release=$version" -o "$STAGE/gpurun" ./cmd/gpurun
-  cp -r README.md CHANGELOG.md LICENSE "$work/man" "$work/completions" "$work/licenses" "$STAGE"
+  cp -r LICENSE "$work"/documents/* "$work/man" "$work/completions" "$work/licenses" "$STAGE"
   find "$STAGE" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
   tar -C "$work" --sort=name --owner=0 --group=0 --numeric-owner --mode=go=rX,u+rw,a-s -cf - "$name" |
     gzip -9n >"dist/$name.tar.gz"

@@ -20,13 +20,16 @@ archive=$work/gpurun-$version-linux-amd64
 for file in man/gpurun-bench.1.gz completions/gpurun.bash licenses/uplot/LICENSE licenses/google.golang.org/grpc/LICENSE; do
   [ -s "$archive/$file" ] || { echo "the archive has no $file"; exit 1; }
 done
+grep -oP '\]\(\K[^)#:]+(?=[)#])' "$archive/README.md" | while read -r link; do
+  [ -e "$archive/$link" ] || { echo "the archive's README.md links to $link, which is not there"; exit 1; }
+done
 grep -q '"name": "google.golang.org/grpc"' dist/*.cdx.json || { echo "the SBOM does not name grpc"; exit 1; }
 
 dpkg -i dist/gpurun_*.deb >/dev/null
 [ "$(command -v gpurun)" = /usr/bin/gpurun ]
 gpurun version | grep -qx "gpurun $version"
 gpurun --device sim --nproc-per-node 2 allreduce -e 4K --algo oneshot >/dev/null
-[ -s /usr/share/man/man1/gpurun.1.gz ]
+[ -s /usr/share/man/man1/gpurun.1.gz ] && [ -s /usr/share/doc/gpurun/docs/check.md ]
 dpkg -r gpurun >/dev/null
 left=$(find /usr -name '*gpurun*')
 [ -z "$left" ] || { echo "the package leaves behind: $left"; exit 1; }
