@@ -13,12 +13,11 @@ import (
 // verifyCustom runs a call that a kernel file describes on its own, and compares its outputs with what the file
 // expects.
 func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial, submit func() error) error {
-	call := r.place(t.Case)
-	buffers, err := t.Algorithm.Custom.Buffers(r.Comm, call)
+	buffers, err := t.Algorithm.Custom.Buffers(r.Comm, r.place(t.Case))
 	if err != nil {
 		return err
 	}
-	inputs := func(buffer, rank int) ([]byte, error) { return r.customInput(t, buffers, buffer, rank) }
+	number := t.Algorithm.Custom.Next(r.Comm)
 	if err := r.prepareCustom(ctx, t, buffers); err != nil {
 		return err
 	}
@@ -36,7 +35,7 @@ func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial,
 		return err
 	}
 	before := m.Wrong()
-	if err := r.compareCustom(ctx, m, t, buffers, inputs); err != nil {
+	if err := r.compareCustom(ctx, m, t, number, buffers); err != nil {
 		return err
 	}
 	if corrupted && m.Wrong() == before {
@@ -81,12 +80,14 @@ func (r *run) prepareCustom(ctx context.Context, t trial, buffers []collective.C
 	return r.uploadInputs(t, buffers)
 }
 
-// compareCustom compares all outputs with what the file expects, and all inputs with what they were.
-func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial, buffers []collective.CustomBuffer,
-	inputs func(buffer, rank int) ([]byte, error),
+// compareCustom compares all outputs of the call of a number with what the file expects, and all inputs with what they
+// were.
+func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial, number int64,
+	buffers []collective.CustomBuffer,
 ) error {
 	call, custom := r.place(t.Case), t.Algorithm.Custom
-	expected, err := custom.Expect(r.Comm, r.Stream, call, inputs)
+	inputs := func(buffer, rank int) ([]byte, error) { return r.customInput(t, buffers, buffer, rank) }
+	expected, err := custom.Expect(r.Comm, r.Stream, call, number, inputs)
 	if err != nil {
 		return fmt.Errorf("computing the expected outputs: %w", err)
 	}
