@@ -128,7 +128,7 @@ func (m *memory) nearest(addr uint64) string {
 		}
 	}
 	for _, n := range m.names {
-		consider(n.begin, n.end, fmt.Sprintf("rank %d's %s", n.rank, n.name))
+		consider(n.begin, n.end, n.String())
 	}
 	in := m.ever(addr)
 	for _, r := range m.regions {
