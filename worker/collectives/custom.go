@@ -63,7 +63,7 @@ func (r *run) customInput(t trial, buffers []collective.CustomBuffer, buffer, ra
 
 // prepareCustom poisons the outputs and writes the inputs. A rank that is to be late is so before that.
 func (r *run) prepareCustom(ctx context.Context, t trial, buffers []collective.CustomBuffer) error {
-	for _, b := range r.staging.Areas(t.Algorithm) {
+	for _, b := range r.customAreas(t, buffers) {
 		if err := r.staging.Guard(b); err != nil {
 			return err
 		}
@@ -78,6 +78,20 @@ func (r *run) prepareCustom(ctx context.Context, t trial, buffers []collective.C
 		return err
 	}
 	return r.uploadInputs(t, buffers)
+}
+
+// customAreas are the buffers of the file, around which no call may write. An input or an output is as long as this call
+// has it, though a larger call may have more of the same memory.
+func (r *run) customAreas(t trial, buffers []collective.CustomBuffer) []verify.Buffer {
+	all := r.staging.Areas(t.Algorithm)
+	for i := range all {
+		for _, b := range buffers {
+			if all[i].At == r.Comm.Local(b.Copies[0]) {
+				all[i].Bytes = b.Bytes
+			}
+		}
+	}
+	return all
 }
 
 // compareCustom compares all outputs of the call of a number with what the file expects, and all inputs with what they
@@ -109,7 +123,7 @@ func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial
 	if err := r.compareInputs(ctx, t, buffers); err != nil {
 		return err
 	}
-	return r.checkAround(r.staging.Areas(t.Algorithm))
+	return r.checkAround(r.customAreas(t, buffers))
 }
 
 // compareOutput compares the copy of an output that the call has used with what it must be, and the others with poison.

@@ -10,7 +10,8 @@ import (
 )
 
 // Buffer is memory that a call reads or writes, with [workload.GuardBytes] in front of it and behind it that no call
-// may write to. It may have several copies: no call may write to what lies between them, either.
+// may write to. It may have several copies: then so much is guarded in front of each copy and behind it, or all of what
+// lies between two.
 type Buffer struct {
 	Name   string // for errors: "the output"
 	At     cudart.DevicePtr
@@ -55,13 +56,27 @@ func (b Buffer) guards() []guard {
 	all := []guard{{at: at, bytes: workload.GuardBytes, begun: b.copyName(0)}}
 	last := max(b.Copies, 1) - 1
 	for n := range last {
-		if gap := b.Step - b.Bytes; gap > 0 {
-			at = b.At + cudart.DevicePtr(int64(n)*b.Step+b.Bytes)
-			all = append(all, guard{at: at, bytes: gap, ended: b.copyName(n), begun: b.copyName(n + 1)})
-		}
+		all = append(all, b.guardsBehind(n)...)
 	}
 	at = b.At + cudart.DevicePtr(int64(last)*b.Step+b.Bytes)
 	return append(all, guard{at: at, bytes: workload.GuardBytes, ended: b.copyName(last)})
+}
+
+// guardsBehind are those between a copy and the next: all of the memory there, or its two ends.
+func (b Buffer) guardsBehind(number int) []guard {
+	gap := b.Step - b.Bytes
+	at := b.At + cudart.DevicePtr(int64(number)*b.Step+b.Bytes)
+	ended, begun := b.copyName(number), b.copyName(number+1)
+	switch {
+	case gap == 0:
+		return nil
+	case gap <= 2*workload.GuardBytes:
+		return []guard{{at: at, bytes: gap, ended: ended, begun: begun}}
+	}
+	return []guard{
+		{at: at, bytes: workload.GuardBytes, ended: ended},
+		{at: at + cudart.DevicePtr(gap-workload.GuardBytes), bytes: workload.GuardBytes, begun: begun},
+	}
 }
 
 // copyName is what errors call a copy.
