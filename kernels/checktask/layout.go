@@ -137,6 +137,10 @@ func nameArea(r *check.Rank, base cudart.DevicePtr, a collective.PlacedArea) {
 		return
 	}
 	for n := range a.Count() {
-		r.NameCopy(at+cudart.DevicePtr(n*a.Step()), a.Bytes, a.Name, int(n))
+		begin := at + cudart.DevicePtr(n*a.Step())
+		r.NameCopy(begin, a.Bytes, a.Name, int(n))
+		if n+1 < a.Count() {
+			r.LeaveGap(begin+cudart.DevicePtr(a.Bytes), a.Step()-a.Bytes)
+		}
 	}
 }

@@ -92,6 +92,11 @@ func (m *memory) extentOf(addr uint64) (e extent, cause string) {
 	case addr-r.base >= uint64(r.size):
 		return e, beyondAllocation
 	}
+	for _, gap := range m.gaps {
+		if gap.begin <= addr && addr < gap.end {
+			return e, inGap
+		}
+	}
 	free := extent{begin: r.base, end: r.base + uint64(r.size)}
 	for _, n := range m.names {
 		switch {

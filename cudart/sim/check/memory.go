@@ -13,6 +13,7 @@ import (
 type memory struct {
 	regions []*region // by number, less exec.FirstRegion
 	names   []named
+	gaps    []extent // between named buffers, in which an access is out of bounds
 	shadow  race.Memory
 	// valid are ranges in which accesses were right lately: see isValid.
 	valid []extent

@@ -50,6 +50,11 @@ func (r *Rank) NameCopy(ptr cudart.DevicePtr, bytes int64, name string, number i
 	r.run.memory.name(uint64(ptr), bytes, named{rank: r.Number, name: name, copied: fmt.Sprintf("copy %d of ", number)})
 }
 
+// LeaveGap says that a range of memory lies between buffers: an access to it is out of bounds.
+func (r *Rank) LeaveGap(ptr cudart.DevicePtr, bytes int64) {
+	r.run.memory.gaps = append(r.run.memory.gaps, extent{begin: uint64(ptr), end: uint64(ptr) + uint64(bytes)})
+}
+
 // meeting is where hosts wait for one another.
 type meeting struct {
 	waiting []*host
