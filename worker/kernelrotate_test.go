@@ -126,8 +126,8 @@ func TestMemoryAroundCopiesIsGuarded(t *testing.T) {
 		},
 		{
 			"behind the last copy", strings.Replace(
-				store(`{pointer = "y"}, {u32 = 5}, {u32 = "call == 4 ? count + 1 : count"}`, rest), "rotate = 3", "rotate = 5",
-				1),
+				store(`{pointer = "y"}, {u32 = 5}, {u32 = "call == 4 ? count + 1 : count"}`, rest),
+				"rotate = 3", "rotate = 5", 1),
 			"4 bytes behind copy 4 of the buffer y have changed, the nearest at a distance of 0",
 		},
 		{

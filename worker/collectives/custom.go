@@ -80,8 +80,8 @@ func (r *run) prepareCustom(ctx context.Context, t trial, buffers []collective.C
 	return r.uploadInputs(t, buffers)
 }
 
-// customAreas are the buffers of the file, around which no call may write. An input or an output is as long as this call
-// has it, though a larger call may have more of the same memory.
+// customAreas are the buffers of the file, around which no call may write. An input or an output is as long as this
+// call has it, though a larger call may have more of the same memory.
 func (r *run) customAreas(t trial, buffers []collective.CustomBuffer) []verify.Buffer {
 	all := r.staging.Areas(t.Algorithm)
 	for i := range all {
