@@ -63,7 +63,7 @@ func TestInputsAndOutputsRotate(t *testing.T) {
 
 // A call that reads or writes the copy of another call is found.
 func TestCopiesOfOtherCallsAreFound(t *testing.T) {
-	const next = ", offset = \"call % 2 == 0 ? length('x') : -length('x')\"}"
+	const next = ", offset = \"(length('x') + 256) * (call % 2 == 0 ? 1 : -1)\"}" // between copies are 256 bytes
 	for _, tt := range []struct {
 		name, args string
 		least      int64 // wrong of 64 elements of two ranks, before timing and after; some numbers are the same
@@ -99,5 +99,58 @@ barrier = true
 	})
 	if err != nil || wrong > 0 {
 		t.Errorf("%d wrong, %v", wrong, err)
+	}
+}
+
+// No call may write to the memory between copies, or behind the last one.
+func TestMemoryAroundCopiesIsGuarded(t *testing.T) {
+	const rest = "\n[buffers.pad]\nsize = 12\ninit = 0\nrotate = 3\n"
+	const right = `{pointer = "y"}, {u32 = 5}, {u32 = "count"}`
+	store := func(args, keys string) string { // calls 0 and 4 are verified, with copies 0 and 1 of the output
+		return "entry = \"store\"\ngrid = \"ceil(count / 64) + 1\"\nblock = 64\nargs = [" + args + "]\n" + output +
+			"expect = \"i + 5\"\nrotate = 3\n" + keys
+	}
+	for _, tt := range []struct{ name, text, err string }{
+		{"right", store(right, rest), ""},
+		{"reset", store(right, rest+"reset = true\n"), ""},
+		{"restored", store(right, rest+"restored = true\n"), ""},
+		{"restored elements", store(right, strings.Replace(rest, "0", `{u32 = "i"}`, 1)+"restored = true\n"), ""},
+		{
+			"behind a copy", store(`{pointer = "y"}, {u32 = 5}, {u32 = "count + 1"}`, rest),
+			"4 bytes behind copy 0 of the buffer y have changed, the nearest at a distance of 0",
+		},
+		{
+			"behind the copy of a later call",
+			store(`{pointer = "y"}, {u32 = 5}, {u32 = "call == 4 ? count + 1 : count"}`, rest),
+			"4 bytes behind copy 1 of the buffer y have changed, the nearest at a distance of 0",
+		},
+		{
+			"behind the last copy", strings.Replace(
+				store(`{pointer = "y"}, {u32 = 5}, {u32 = "call == 4 ? count + 1 : count"}`, rest),
+				"rotate = 3", "rotate = 5", 1),
+			"4 bytes behind copy 4 of the buffer y have changed, the nearest at a distance of 0",
+		},
+		{
+			"in front of the first copy",
+			store(`{pointer = "y", offset = -4}, {u32 = 4}, {u32 = "count + 1"}`, rest),
+			"4 bytes in front of copy 0 of the buffer y have changed, the nearest at a distance of 0",
+		},
+		{
+			"in front of a copy", store(`{pointer = "y", offset = "call == 4 ? -4 : 0"}, {u32 = "call == 4 ? 4 : 5"}, `+
+				`{u32 = "call == 4 ? count + 1 : count"}`, rest),
+			"4 bytes in front of copy 1 of the buffer y have changed, the nearest at a distance of 0",
+		},
+		{
+			"behind a copy of other memory", store(`{pointer = "pad"}, {u32 = 5}, {u32 = 4}`, rest),
+			"4 bytes behind copy 0 of the buffer pad have changed, the nearest at a distance of 0",
+		},
+	} {
+		for _, size := range []int64{248, 256} {
+			wrong, err := custom(t, tt.text, size, 0)
+			if (err == nil) != (tt.err == "") || err != nil && !strings.Contains(err.Error(), tt.err) ||
+				err == nil && wrong > 0 {
+				t.Errorf("%s, %d bytes: %d wrong, %v; want %q", tt.name, size, wrong, err, tt.err)
+			}
+		}
 	}
 }

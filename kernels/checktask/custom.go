@@ -163,7 +163,7 @@ func (x *custom) compareCall(number int) error {
 		return err
 	}
 	inputs := func(buffer, rank int) ([]byte, error) { return x.input(number, buffers, buffer, rank) }
-	expected, err := x.Algorithm.Custom.Expect(x.comm, x.stream, call, inputs)
+	expected, err := x.Algorithm.Custom.Expect(x.comm, x.stream, call, int64(number), inputs)
 	if err != nil {
 		return fmt.Errorf("computing the expected outputs: %w", err)
 	}

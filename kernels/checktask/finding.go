@@ -86,7 +86,7 @@ func (r *rank) compareRestored() error {
 	last := r.total() - 1
 	for _, i := range r.Algorithm.Restored {
 		area := r.layout.areas[i]
-		got := make([]byte, area.Bytes)
+		got := make([]byte, area.Total())
 		if err := r.stream.Download(got, r.comm.Local(area.Offset)); err != nil {
 			return fmt.Errorf("downloading the buffer %s: %w", area.Name, err)
 		}
@@ -94,7 +94,7 @@ func (r *rank) compareRestored() error {
 		if err := r.Algorithm.Initial(r.comm, r.call(last), i, want, 0); err != nil {
 			return fmt.Errorf("making the initial values of the buffer %s: %w", area.Name, err)
 		}
-		r.find(last, notRestored, output{area.Name, r.comm.Local(area.Offset), area.Bytes, 1}, compareBytes(got, want))
+		r.find(last, notRestored, output{area.Name, r.comm.Local(area.Offset), area.Total(), 1}, compareBytes(got, want))
 	}
 	return nil
 }

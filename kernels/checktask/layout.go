@@ -90,7 +90,7 @@ func (l *layout) enlarge(areas []collective.Area) {
 func (l *layout) placeAreas() {
 	for i := range l.areas {
 		if a := &l.areas[i]; !a.Host {
-			a.Offset = l.take(a.Bytes)
+			a.Offset = l.take(a.Total())
 		}
 	}
 }
@@ -124,7 +124,23 @@ func (l *layout) nameParts(r *check.Rank, base cudart.DevicePtr, parts []part) {
 	}
 	for _, a := range l.areas {
 		if !a.Host {
-			r.Name(base+cudart.DevicePtr(a.Offset), a.Bytes, a.Name)
+			nameArea(r, base, a)
+		}
+	}
+}
+
+// nameArea names an area, copy by copy: what lies between copies belongs to nobody.
+func nameArea(r *check.Rank, base cudart.DevicePtr, a collective.PlacedArea) {
+	at := base + cudart.DevicePtr(a.Offset)
+	if a.Count() == 1 {
+		r.Name(at, a.Bytes, a.Name)
+		return
+	}
+	for n := range a.Count() {
+		begin := at + cudart.DevicePtr(n*a.Step())
+		r.NameCopy(begin, a.Bytes, a.Name, int(n))
+		if n+1 < a.Count() {
+			r.LeaveGap(begin+cudart.DevicePtr(a.Bytes), a.Step()-a.Bytes)
 		}
 	}
 }

@@ -231,7 +231,7 @@ func (m *multiplier) compareRestored() error {
 	last := m.total() - 1
 	for _, i := range m.Algorithm.Restored {
 		area := m.layout.areas[i]
-		got := make([]byte, area.Bytes)
+		got := make([]byte, area.Total())
 		if err := m.runner.Main.Download(got, m.comm.Local(area.Offset)); err != nil {
 			return fmt.Errorf("downloading the buffer %s: %w", area.Name, err)
 		}
@@ -239,7 +239,7 @@ func (m *multiplier) compareRestored() error {
 		if err := m.Algorithm.Initial(m.runner, m.call(last), i, want, 0); err != nil {
 			return fmt.Errorf("making the initial values of the buffer %s: %w", area.Name, err)
 		}
-		x := m.mismatch(last, output{area.Name, m.comm.Local(area.Offset), area.Bytes, 1})
+		x := m.mismatch(last, output{area.Name, m.comm.Local(area.Offset), area.Total(), 1})
 		x.cause = notRestored
 		x.add(m.Rank, compareBytes(got, want))
 	}

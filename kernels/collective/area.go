@@ -5,10 +5,27 @@ import "gpurun/cudart"
 // Area is symmetric memory of one algorithm: no other algorithm writes it, and it keeps its contents from call to call.
 type Area struct {
 	Name  string
-	Bytes int64
+	Bytes int64 // of each copy
+	// Copies is how many copies the area has, which calls use in turn; 0: one.
+	Copies int
 	// Host: the area is memory of the host, which the algorithm allocates. It takes no symmetric memory.
 	Host bool
 }
+
+// copyAlignment is what copies are aligned to: as by cudaMalloc.
+const copyAlignment = 256
+
+// Count is the number of copies.
+func (a *Area) Count() int64 { return int64(max(a.Copies, 1)) }
+
+// Step is the number of bytes from the beginning of a copy to that of the next. Between them is memory that no call may
+// write to: at least copyAlignment bytes.
+func (a *Area) Step() int64 {
+	return (a.Bytes+copyAlignment-1)/copyAlignment*copyAlignment + copyAlignment
+}
+
+// Total is the size of all copies, with what lies between them, in bytes.
+func (a *Area) Total() int64 { return (a.Count()-1)*a.Step() + a.Bytes }
 
 // PlacedArea is an area in symmetric memory: Offset bytes from its base, and as large as the largest call of the job
 // needs it.

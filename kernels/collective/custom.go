@@ -7,9 +7,12 @@ import "gpurun/cudart"
 type Custom struct {
 	// Buffers lists the inputs and outputs of a call of a rank.
 	Buffers func(c *Comm, call Call) ([]CustomBuffer, error)
-	// Expect returns what the outputs of this rank must hold, in the order of Buffers; nil for an input. inputs makes
-	// the input of any rank, by its place among the Buffers.
-	Expect func(c *Comm, s cudart.Stream, call Call, inputs func(buffer, rank int) ([]byte, error)) ([][]byte, error)
+	// Next is the number of the next call of a rank, counted from 0 on.
+	Next func(c *Comm) int64
+	// Expect returns what the outputs of this rank must hold behind the call of a number, in the order of Buffers; nil
+	// for an input. inputs makes the input of any rank, by its place among the Buffers.
+	Expect func(c *Comm, s cudart.Stream, call Call, number int64,
+		inputs func(buffer, rank int) ([]byte, error)) ([][]byte, error)
 	// Tolerance is the largest relative error of an output of floats; 0: to the bit.
 	Tolerance func(c *Comm, call Call) (float64, error)
 }

@@ -72,6 +72,28 @@ func TestRotationDependsOnCall(t *testing.T) {
 	}
 }
 
+func TestReferenceDependsOnCall(t *testing.T) {
+	const text = "collective = 'custom'\nmodule = 'x.ptx'\ngrid = 1\nblock = 1\n[buffers.y]\nrole = 'output'\n" +
+		"type = 'u32'\nsize = 4\n[reference]\nblock = 1\n"
+	for keys, want := range map[string]bool{
+		"grid = 1":              false,
+		"grid = '1 + call % 2'": true,
+		"grid = 1\nargs = [{pointer = 'y'}, {u32 = 'count'}]":           false,
+		"grid = 1\nargs = [{pointer = 'y'}, {u32 = 'call'}]":            true,
+		"grid = 1\nargs = [{struct = [{u32 = '2 * call'}]}]":            true,
+		"grid = 1\nargs = [{pointer = 'y', offset = '-call'}]":          true,
+		"grid = 1\nargs = [{u32 = 'twice'}]\n[let]\ntwice = '2 * call'": true,
+	} {
+		f := mustParse(t, text+keys)
+		if got := f.ReferenceDependsOnCall(); got != want {
+			t.Errorf("%s: %t", keys, got)
+		}
+		if f.DependsOnCall() || f.HasPatches() {
+			t.Errorf("%s: the steps depend on the call", keys)
+		}
+	}
+}
+
 func TestElementTypes(t *testing.T) {
 	if got := mustParse(t, fileHead).ElementTypes(); len(got) != len(typeNames()) {
 		t.Errorf("without types: %v", got)

@@ -1,5 +1,7 @@
 package kernelfile
 
+import "slices"
+
 // DependsOnCall reports whether something depends on the number of the call that is no number among the parameters: a
 // shape, an address, a table, a condition, a fill, a copy, or a buffer that rotates. Then the caller binds every call
 // anew, with the addresses of the copies whose turn it is. Otherwise it binds once, and writes [BoundStep.Patches]
@@ -87,6 +89,12 @@ func (a *Arg) patched() bool {
 		}
 	}
 	return a.Kind == Number && a.Value.names.has(nameCall)
+}
+
+// ReferenceDependsOnCall reports whether the reference kernel depends on the number of the call that it computes.
+func (f *File) ReferenceDependsOnCall() bool {
+	return f.Reference != nil && (f.Reference.dependsOnCall() || slices.ContainsFunc(f.Reference.Launch.Args,
+		func(a Arg) bool { return a.patched() }))
 }
 
 // TakesBlocks reports whether a grid depends on the number of blocks that the user asks for.

@@ -79,8 +79,11 @@ func summary(f *kernelfile.File) string {
 	return "the kernel file " + filepath.Base(f.Path)
 }
 
-// changes reports whether anything that a graph would keep changes from call to call.
-func changes(f *kernelfile.File) bool { return f.DependsOnCall() || f.HasPatches() }
+// changes reports whether anything that a graph would keep changes from call to call. The calls that a graph replays
+// have no numbers, which a reference kernel may need.
+func changes(f *kernelfile.File) bool {
+	return f.DependsOnCall() || f.HasPatches() || f.ReferenceDependsOnCall()
+}
 
 // kernels lists the calls that the file is for. Module and entry are names only: the file says for each rank what is
 // loaded.

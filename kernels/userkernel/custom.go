@@ -34,7 +34,7 @@ func newCustom(a *algorithm) *collective.Custom {
 			c.buffers, c.places = append(c.buffers, b), append(c.places, i)
 		}
 	}
-	return &collective.Custom{Buffers: c.list, Expect: c.expect, Tolerance: c.tolerance}
+	return &collective.Custom{Buffers: c.list, Next: c.next, Expect: c.expect, Tolerance: c.tolerance}
 }
 
 // list lists the inputs and outputs of a call of a rank.
@@ -80,8 +80,12 @@ func (x *custom) tolerance(c *collective.Comm, call collective.Call) (float64, e
 	return x.file.Tolerance(x.state(c).values(x.target(c, call)))
 }
 
-// expect computes the outputs of this rank: by a file, an expression, or the reference kernel.
-func (x *custom) expect(c *collective.Comm, s cudart.Stream, call collective.Call,
+// next is the number of the next call of a rank.
+func (x *custom) next(c *collective.Comm) int64 { return x.state(c).number }
+
+// expect computes the outputs of this rank behind the call of a number: by a file, an expression, or the reference
+// kernel.
+func (x *custom) expect(c *collective.Comm, s cudart.Stream, call collective.Call, number int64,
 	inputs func(buffer, rank int) ([]byte, error),
 ) ([][]byte, error) {
 	buffers, err := x.list(c, call)
@@ -111,7 +115,7 @@ func (x *custom) expect(c *collective.Comm, s cudart.Stream, call collective.Cal
 	if proved {
 		return all, nil
 	}
-	return all, x.runReference(c, s, call, buffers, inputs, all)
+	return all, x.runReference(c, s, call, number, buffers, inputs, all)
 }
 
 // evaluate computes an output by its expression.

@@ -41,14 +41,13 @@ func (st *state) initialize(s cudart.Stream, t target) error {
 // of an input of a custom file may depend on the size of a call, and each verified call writes its own: here only the
 // part that this call has of it gets values.
 func (st *state) initializeArea(s cudart.Stream, b *kernelfile.Buffer, called int64, t target) error {
-	area, n := st.areas[b.Name], copies(b)
-	one := area.Bytes / n
+	one := st.areas[b.Name].Bytes
 	bytes := one
 	if b.Init != nil && b.Init.DependsOnSize() {
 		bytes = min(one, called)
 	}
-	for i := range n {
-		at := area.Offset + i*one
+	for number := range int(copies(b)) {
+		at := st.copyAt(b, number)
 		if bytes < one {
 			if err := s.Fill(st.comm.Local(at+bytes), poison, one-bytes); err != nil {
 				return err
@@ -175,7 +174,7 @@ func (st *state) reset(s cudart.Stream, rec recorder) error {
 			return fmt.Errorf("%s:%d: the buffer %s is reset before every call, which needs the same value in every byte",
 				st.file.Path, b.Line, b.Name)
 		}
-		if err := s.Fill(st.comm.Local(st.copyOf(b)), value, st.areas[b.Name].Bytes/copies(b)); err != nil {
+		if err := s.Fill(st.comm.Local(st.copyOf(b)), value, st.areas[b.Name].Bytes); err != nil {
 			return err
 		}
 		if err := rec.reset(collective.FillStep, "reset "+b.Name, b.Line); err != nil {

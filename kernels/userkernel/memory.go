@@ -58,7 +58,7 @@ func (st *state) copyOf(b *kernelfile.Buffer) int64 { return st.copyAt(b, st.tur
 // copyAt is the offset of a copy of a buffer. A copy is as long as the largest call of the job needs it.
 func (st *state) copyAt(b *kernelfile.Buffer, number int) int64 {
 	area := st.areas[b.Name]
-	return area.Offset + int64(number)*(area.Bytes/copies(b))
+	return area.Offset + int64(number)*area.Step()
 }
 
 // turn is the number of the copy of a buffer that the next call uses.

@@ -33,8 +33,8 @@ func (m *referenceMemory) Multicast(name string) (uint64, error) {
 	return 0, fmt.Errorf("the reference kernel runs on one device, where %s has no multicast address", name)
 }
 
-// runReference runs the reference kernel, and sets those outputs that nothing else gives.
-func (x *custom) runReference(c *collective.Comm, s cudart.Stream, call collective.Call,
+// runReference runs the reference kernel for the call of a number, and sets those outputs that nothing else gives.
+func (x *custom) runReference(c *collective.Comm, s cudart.Stream, call collective.Call, number int64,
 	buffers []collective.CustomBuffer, inputs func(buffer, rank int) ([]byte, error), outputs [][]byte,
 ) (err error) {
 	st, t := x.state(c), x.target(c, call)
@@ -49,7 +49,9 @@ func (x *custom) runReference(c *collective.Comm, s cudart.Stream, call collecti
 	if err := m.fill(buffers, inputs); err != nil {
 		return err
 	}
-	step, err := x.file.BindReference(st.values(t), x.bundle, m)
+	v := st.values(t)
+	v.Number = number
+	step, err := x.file.BindReference(v, x.bundle, m)
 	if err != nil {
 		return err
 	}

@@ -33,11 +33,14 @@ func (st *state) initial(t target, area int, dst []byte, at int64) error {
 	if b.Role == kernelfile.Input {
 		return st.initialInput(b, t, dst, at)
 	}
-	one := st.areas[b.Name].Bytes / copies(b)
-	for len(dst) > 0 { // copy by copy
-		n := min(int64(len(dst)), one-at%one)
-		if err := st.content(b, st.values(t), dst[:n], at%one); err != nil {
-			return err
+	placed := st.areas[b.Name]
+	for len(dst) > 0 { // copy by copy, without what lies between them
+		in := at % placed.Step()
+		n := min(int64(len(dst)), placed.Step()-in)
+		if held := min(n, placed.Bytes-in); held > 0 {
+			if err := st.content(b, st.values(t), dst[:held], in); err != nil {
+				return err
+			}
 		}
 		dst, at = dst[n:], at+n
 	}
@@ -52,8 +55,8 @@ func (st *state) initialInput(b *kernelfile.Buffer, t target, dst []byte, at int
 	if err != nil {
 		return err
 	}
-	n := copies(b)
-	begin := (st.number + n - 1) % n * (st.areas[b.Name].Bytes / n)
+	n, area := copies(b), st.areas[b.Name]
+	begin := (st.number + n - 1) % n * area.Step()
 	end := begin + sizes[slices.IndexFunc(st.file.Buffers, func(x kernelfile.Buffer) bool { return x.Name == b.Name })]
 	from, to := max(at, begin), min(at+int64(len(dst)), end)
 	if from >= to {

@@ -33,14 +33,8 @@ func (u *user) areas(values kernelfile.Call) ([]collective.Area, error) {
 		if b.Size.IsZero() { // the call's own: see kernelfile
 			continue
 		}
-		area := collective.Area{Name: b.Name, Host: b.Host}
-		switch n := copies(&b); {
-		case n == 1:
-			area.Bytes = sizes[i] // not rounded up: what is behind it is guarded
-		default:
-			area.Bytes = roundUp(sizes[i]) * n
-		}
-		all = append(all, area)
+		// A size is not rounded up: what is behind it is guarded.
+		all = append(all, collective.Area{Name: b.Name, Bytes: sizes[i], Copies: b.Rotate, Host: b.Host})
 	}
 	return all, nil
 }
@@ -63,11 +57,6 @@ func (u *user) largest(values kernelfile.Call) ([]int64, error) {
 
 // copies is how many copies of a buffer calls use in turn.
 func copies(b *kernelfile.Buffer) int64 { return int64(max(b.Rotate, 1)) }
-
-// alignment of buffers, as cudaMalloc's.
-const alignment = 256
-
-func roundUp(bytes int64) int64 { return (bytes + alignment - 1) / alignment * alignment }
 
 // newest is the newest architecture that a module of the file is for.
 func (u *user) newest() collective.Arch {

@@ -13,12 +13,11 @@ import (
 // verifyCustom runs a call that a kernel file describes on its own, and compares its outputs with what the file
 // expects.
 func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial, submit func() error) error {
-	call := r.place(t.Case)
-	buffers, err := t.Algorithm.Custom.Buffers(r.Comm, call)
+	buffers, err := t.Algorithm.Custom.Buffers(r.Comm, r.place(t.Case))
 	if err != nil {
 		return err
 	}
-	inputs := func(buffer, rank int) ([]byte, error) { return r.customInput(t, buffers, buffer, rank) }
+	number := t.Algorithm.Custom.Next(r.Comm)
 	if err := r.prepareCustom(ctx, t, buffers); err != nil {
 		return err
 	}
@@ -36,7 +35,7 @@ func (r *run) verifyCustom(ctx context.Context, m *measure.Measurement, t trial,
 		return err
 	}
 	before := m.Wrong()
-	if err := r.compareCustom(ctx, m, t, buffers, inputs); err != nil {
+	if err := r.compareCustom(ctx, m, t, number, buffers); err != nil {
 		return err
 	}
 	if corrupted && m.Wrong() == before {
@@ -64,7 +63,7 @@ func (r *run) customInput(t trial, buffers []collective.CustomBuffer, buffer, ra
 
 // prepareCustom poisons the outputs and writes the inputs. A rank that is to be late is so before that.
 func (r *run) prepareCustom(ctx context.Context, t trial, buffers []collective.CustomBuffer) error {
-	for _, b := range r.staging.Areas(t.Algorithm) {
+	for _, b := range r.customAreas(t, buffers) {
 		if err := r.staging.Guard(b); err != nil {
 			return err
 		}
@@ -81,12 +80,28 @@ func (r *run) prepareCustom(ctx context.Context, t trial, buffers []collective.C
 	return r.uploadInputs(t, buffers)
 }
 
-// compareCustom compares all outputs with what the file expects, and all inputs with what they were.
-func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial, buffers []collective.CustomBuffer,
-	inputs func(buffer, rank int) ([]byte, error),
+// customAreas are the buffers of the file, around which no call may write. An input or an output is as long as this
+// call has it, though a larger call may have more of the same memory.
+func (r *run) customAreas(t trial, buffers []collective.CustomBuffer) []verify.Buffer {
+	all := r.staging.Areas(t.Algorithm)
+	for i := range all {
+		for _, b := range buffers {
+			if all[i].At == r.Comm.Local(b.Copies[0]) {
+				all[i].Bytes = b.Bytes
+			}
+		}
+	}
+	return all
+}
+
+// compareCustom compares all outputs of the call of a number with what the file expects, and all inputs with what they
+// were.
+func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial, number int64,
+	buffers []collective.CustomBuffer,
 ) error {
 	call, custom := r.place(t.Case), t.Algorithm.Custom
-	expected, err := custom.Expect(r.Comm, r.Stream, call, inputs)
+	inputs := func(buffer, rank int) ([]byte, error) { return r.customInput(t, buffers, buffer, rank) }
+	expected, err := custom.Expect(r.Comm, r.Stream, call, number, inputs)
 	if err != nil {
 		return fmt.Errorf("computing the expected outputs: %w", err)
 	}
@@ -108,7 +123,7 @@ func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial
 	if err := r.compareInputs(ctx, t, buffers); err != nil {
 		return err
 	}
-	return r.checkAround(r.staging.Areas(t.Algorithm))
+	return r.checkAround(r.customAreas(t, buffers))
 }
 
 // compareOutput compares the copy of an output that the call has used with what it must be, and the others with poison.

@@ -14,6 +14,7 @@ func (s *Staging) Areas(algorithm any) (all []Buffer) {
 		if area.Bytes > 0 && !area.Host {
 			all = append(all, Buffer{
 				Name: "the buffer " + area.Name, At: s.rank.Comm.Local(area.Offset), Bytes: area.Bytes,
+				Copies: int(area.Count()), Step: area.Step(),
 			})
 		}
 	}
@@ -60,7 +61,7 @@ func (s *Staging) compareArea(ctx context.Context, area collective.PlacedArea,
 		}
 	}
 	name := "the buffer " + area.Name
-	if err := s.Download(ctx, name, s.rank.Comm.Local(area.Offset), area.Bytes, check); err != nil {
+	if err := s.Download(ctx, name, s.rank.Comm.Local(area.Offset), area.Total(), check); err != nil {
 		return err
 	}
 	switch {

@@ -26,7 +26,7 @@ func (l Layout) withAreas(all []needed) Layout {
 	for _, a := range order {
 		for i := range l.Areas[a] {
 			if area := &l.Areas[a][i]; !area.Host {
-				area.Offset = l.takeGuarded(area.Bytes)
+				area.Offset = l.takeGuarded(area.Total())
 			}
 		}
 	}

@@ -92,6 +92,11 @@ func (m *memory) extentOf(addr uint64) (e extent, cause string) {
 	case addr-r.base >= uint64(r.size):
 		return e, beyondAllocation
 	}
+	for _, gap := range m.gaps {
+		if gap.begin <= addr && addr < gap.end {
+			return e, inGap
+		}
+	}
 	free := extent{begin: r.base, end: r.base + uint64(r.size)}
 	for _, n := range m.names {
 		switch {
@@ -128,7 +133,7 @@ func (m *memory) nearest(addr uint64) string {
 		}
 	}
 	for _, n := range m.names {
-		consider(n.begin, n.end, fmt.Sprintf("rank %d's %s", n.rank, n.name))
+		consider(n.begin, n.end, n.String())
 	}
 	in := m.ever(addr)
 	for _, r := range m.regions {

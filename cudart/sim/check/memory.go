@@ -13,6 +13,7 @@ import (
 type memory struct {
 	regions []*region // by number, less exec.FirstRegion
 	names   []named
+	gaps    []extent // between named buffers, in which an access is out of bounds
 	shadow  race.Memory
 	// valid are ranges in which accesses were right lately: see isValid.
 	valid []extent
@@ -41,8 +42,11 @@ type region struct {
 type named struct {
 	begin, end uint64
 	rank       int
-	name       string
+	name       string // of the buffer
+	copied     string // what precedes it for one of its copies, such as "copy 1 of "
 }
+
+func (n *named) String() string { return fmt.Sprintf("rank %d's %s%s", n.rank, n.copied, n.name) }
 
 func newMemory() memory { return memory{} }
 
@@ -112,12 +116,12 @@ func (m *memory) free(r *region, how lifeEvent) {
 	r.freed, r.end, r.data, m.valid = true, how, nil, m.valid[:0]
 }
 
-func (m *memory) name(addr uint64, bytes int64, rank int, name string) {
-	m.valid = m.valid[:0]
-	m.names = append(m.names, named{begin: addr, end: addr + uint64(max(bytes, 0)), rank: rank, name: name})
+func (m *memory) name(addr uint64, bytes int64, n named) {
+	n.begin, n.end = addr, addr+uint64(max(bytes, 0))
+	m.valid, m.names = m.valid[:0], append(m.names, n)
 }
 
-// rangeOf names the range that an address is in, the same for the memory of all ranks.
+// rangeOf names the buffer that an address is in, the same for the memory of all ranks and for all copies.
 func (m *memory) rangeOf(addr uint64) string {
 	for i := len(m.names) - 1; i >= 0; i-- {
 		if n := m.names[i]; addr >= n.begin && addr < n.end {
@@ -131,7 +135,7 @@ func (m *memory) rangeOf(addr uint64) string {
 func (m *memory) describe(addr uint64) string {
 	for i := len(m.names) - 1; i >= 0; i-- {
 		if n := m.names[i]; addr >= n.begin && addr < n.end {
-			return fmt.Sprintf("rank %d's %s at +%#x", n.rank, n.name, addr-n.begin)
+			return fmt.Sprintf("%s at +%#x", &n, addr-n.begin)
 		}
 	}
 	if r := m.ever(addr); r != nil && r.malloc != nil {

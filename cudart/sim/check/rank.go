@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"slices"
 
 	"gpurun/cudart"
@@ -41,7 +42,17 @@ func (r *Rank) Share(ptr cudart.DevicePtr) ([]cudart.DevicePtr, error) {
 
 // Name gives a range of memory a name, by which reports call it.
 func (r *Rank) Name(ptr cudart.DevicePtr, bytes int64, name string) {
-	r.run.memory.name(uint64(ptr), bytes, r.Number, name)
+	r.run.memory.name(uint64(ptr), bytes, named{rank: r.Number, name: name})
+}
+
+// NameCopy is Name for one of the copies of a buffer.
+func (r *Rank) NameCopy(ptr cudart.DevicePtr, bytes int64, name string, number int) {
+	r.run.memory.name(uint64(ptr), bytes, named{rank: r.Number, name: name, copied: fmt.Sprintf("copy %d of ", number)})
+}
+
+// LeaveGap says that a range of memory lies between buffers: an access to it is out of bounds.
+func (r *Rank) LeaveGap(ptr cudart.DevicePtr, bytes int64) {
+	r.run.memory.gaps = append(r.run.memory.gaps, extent{begin: uint64(ptr), end: uint64(ptr) + uint64(bytes)})
 }
 
 // meeting is where hosts wait for one another.
