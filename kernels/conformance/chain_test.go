@@ -83,3 +83,42 @@ func TestWaitsInAChainExpireInItsOrder(t *testing.T) {
 		}
 	}
 }
+
+// The second rank of a chain stops halfway. The first one goes on to the next launch, in which the ranks behind the second
+// one are missing as well, since they wait for it. It names the second one.
+func TestNextLaunchOfAChainNamesTheRankThatStopped(t *testing.T) {
+	t.Parallel()
+	const world, root = 4, 1
+	for _, c := range calls(world, isChain) {
+		first := root // of broadcast
+		if c.collective.Shape.Reduces {
+			first = root + 1
+		}
+		stopped := (first + 1) % world
+		group{world: world, blocks: 1, timeout: time.Second}.run(t, func(m *member) error {
+			defer m.meet() // memory stays until all are done
+			c := c
+			c.root, c.count = root, c.capacity(bufferBytes)
+			if err := c.fill(m); err != nil {
+				return err
+			}
+			m.meet()
+			switch m.rank {
+			case stopped:
+				c.count /= 2
+				return errors.Join(c.enqueue(m), m.synchronize())
+			case first:
+				if err := c.enqueue(m); err != nil {
+					return err
+				}
+				expired, err := m.expectTimeoutOf(c)
+				if err == nil && (expired.Phase != collective.StartBarrier || expired.Peer != stopped) {
+					err = fmt.Errorf("want a time-out with rank %d missing, got %w", stopped, expired)
+				}
+				return err
+			}
+			_, err := m.expectTimeoutOf(c)
+			return err
+		})
+	}
+}
