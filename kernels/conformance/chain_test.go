@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -120,5 +121,39 @@ func TestNextLaunchOfAChainNamesTheRankThatStopped(t *testing.T) {
 			_, err := m.expectTimeoutOf(c)
 			return err
 		})
+	}
+}
+
+// Inputs of all ones, which are NaNs, are words that no place can hold: a chain of reduce sends another NaN.
+func TestChainsReduceWordsOfAllOnes(t *testing.T) {
+	t.Parallel()
+	const world, root = 3, 1
+	for _, c := range calls(world, isChain) {
+		if !c.collective.Shape.Reduces {
+			continue
+		}
+		for _, d := range collective.EpilogueDTypes() {
+			c.in.DType, c.root, c.count = d, root, 1003
+			group{world: world, timeout: time.Second}.run(t, func(m *member) error {
+				defer m.meet() // memory stays until all are done
+				call := c.call(m)
+				ones := bytes.Repeat([]byte{0xff}, int(c.partBytes()))
+				if err := m.stream.Upload(m.comm.Local(call.Send), ones); err != nil {
+					return err
+				}
+				m.meet()
+				got := make([]byte, len(ones))
+				err := errors.Join(c.algorithm.Enqueue(m.comm, m.stream, call), m.synchronize())
+				if err = errors.Join(err, m.stream.Download(got, m.comm.Local(call.Recv))); err != nil || m.rank != root {
+					return err
+				}
+				for i := 0; i < len(got); i += d.Size {
+					if got[i+d.Size-1]&0x7e != 0x7e { // bits of the exponent and, of a half, of a quiet NaN
+						return fmt.Errorf("%s: element %d is %x, not a NaN", d.Name, i/d.Size, got[i:i+d.Size])
+					}
+				}
+				return nil
+			})
+		}
 	}
 }
