@@ -151,14 +151,6 @@ class Epochs {
   // Counts a barrier that packets or mailboxes make instead of flags.
   FORCE_INLINE __device__ uint32_t advance() { return epoch_ = next(); }
 
-  // Counts several epochs at once, whose flags the block stores and polls by itself. Zero may be one of them: no packet
-  // carries it. Returns the epoch before them.
-  FORCE_INLINE __device__ uint32_t skip(uint32_t count) {
-    const uint32_t before = epoch_;
-    epoch_ += count;
-    return before;
-  }
-
   // Whether a wait of this rank had expired before this launch.
   FORCE_INLINE __device__ bool failed() const { return claimed_ != 0; }
 
@@ -234,7 +226,9 @@ class Epochs {
 
   // Thread r waits for rank r. False, after recording the first rank that did not arrive in time.
   FORCE_INLINE __device__ bool wait_in_order(uint32_t world, uint32_t first) const {
-    const auto missed = [&](uint32_t rank) { return (int32_t)(ld_flag_acquire(flag_address(p_, p_.rank, rank)) - epoch_) < 0; };
+    const auto missed = [&](uint32_t rank) {
+      return (int32_t)(ld_flag_acquire(flag_address(p_, p_.rank, rank)) - epoch_) < 0;
+    };
     for (Deadline deadline; missed(thread_id());) {
       if (!deadline.has_passed(p_)) continue;
       uint32_t rank = first;
