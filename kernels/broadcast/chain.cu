@@ -110,7 +110,7 @@ struct Whole {
 
 FORCE_INLINE __device__ void chain(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.sync_first(p.world)) return;
+  if (!epochs.sync_first_in_order(p.world, p.root)) return;
   epochs.save();
   const uint64_t base = p.peers[p.rank];
   const Buffer input(base + p.send_offset, p.bytes), output(base + p.recv_offset, p.bytes);

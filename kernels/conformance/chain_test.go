@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -80,6 +81,79 @@ func TestWaitsInAChainExpireInItsOrder(t *testing.T) {
 		}
 		if !slices.IsSorted(ended[:]) {
 			t.Errorf("%s: waits expired after %v", c.collective.Name, ended)
+		}
+	}
+}
+
+// The second rank of a chain stops halfway. The first one goes on to the next launch, in which the ranks behind the second
+// one are missing as well, since they wait for it. It names the second one.
+func TestNextLaunchOfAChainNamesTheRankThatStopped(t *testing.T) {
+	t.Parallel()
+	const world, root = 4, 1
+	for _, c := range calls(world, isChain) {
+		first := root // of broadcast
+		if c.collective.Shape.Reduces {
+			first = root + 1
+		}
+		stopped := (first + 1) % world
+		group{world: world, blocks: 1, timeout: time.Second}.run(t, func(m *member) error {
+			defer m.meet() // memory stays until all are done
+			c := c
+			c.root, c.count = root, c.capacity(bufferBytes)
+			if err := c.fill(m); err != nil {
+				return err
+			}
+			m.meet()
+			switch m.rank {
+			case stopped:
+				c.count /= 2
+				return errors.Join(c.enqueue(m), m.synchronize())
+			case first:
+				if err := c.enqueue(m); err != nil {
+					return err
+				}
+				expired, err := m.expectTimeoutOf(c)
+				if err == nil && (expired.Phase != collective.StartBarrier || expired.Peer != stopped) {
+					err = fmt.Errorf("want a time-out with rank %d missing, got %w", stopped, expired)
+				}
+				return err
+			}
+			_, err := m.expectTimeoutOf(c)
+			return err
+		})
+	}
+}
+
+// Inputs of all ones, which are NaNs, are words that no place can hold: a chain of reduce sends another NaN.
+func TestChainsReduceWordsOfAllOnes(t *testing.T) {
+	t.Parallel()
+	const world, root = 3, 1
+	for _, c := range calls(world, isChain) {
+		if !c.collective.Shape.Reduces {
+			continue
+		}
+		for _, d := range collective.EpilogueDTypes() {
+			c.in.DType, c.root, c.count = d, root, 1003
+			group{world: world, timeout: time.Second}.run(t, func(m *member) error {
+				defer m.meet() // memory stays until all are done
+				call := c.call(m)
+				ones := bytes.Repeat([]byte{0xff}, int(c.partBytes()))
+				if err := m.stream.Upload(m.comm.Local(call.Send), ones); err != nil {
+					return err
+				}
+				m.meet()
+				got := make([]byte, len(ones))
+				err := errors.Join(c.algorithm.Enqueue(m.comm, m.stream, call), m.synchronize())
+				if err = errors.Join(err, m.stream.Download(got, m.comm.Local(call.Recv))); err != nil || m.rank != root {
+					return err
+				}
+				for i := 0; i < len(got); i += d.Size {
+					if got[i+d.Size-1]&0x7e != 0x7e { // bits of the exponent and, of a half, of a quiet NaN
+						return fmt.Errorf("%s: element %d is %x, not a NaN", d.Name, i/d.Size, got[i:i+d.Size])
+					}
+				}
+				return nil
+			})
 		}
 	}
 }

@@ -151,14 +151,6 @@ class Epochs {
   // Counts a barrier that packets or mailboxes make instead of flags.
   FORCE_INLINE __device__ uint32_t advance() { return epoch_ = next(); }
 
-  // Counts several epochs at once, whose flags the block stores and polls by itself. Zero may be one of them: no packet
-  // carries it. Returns the epoch before them.
-  FORCE_INLINE __device__ uint32_t skip(uint32_t count) {
-    const uint32_t before = epoch_;
-    epoch_ += count;
-    return before;
-  }
-
   // Whether a wait of this rank had expired before this launch.
   FORCE_INLINE __device__ bool failed() const { return claimed_ != 0; }
 
@@ -168,6 +160,14 @@ class Epochs {
     release_before_first(world);
     arrive(world, st_flag_relaxed);
     return block_all(wait(kStartBarrier, world));
+  }
+
+  // sync_first of ranks that wait for each other in the order first, first + 1, ...: of those that do not arrive in time,
+  // the first one is named, since the others may wait for it.
+  FORCE_INLINE __device__ bool sync_first_in_order(uint32_t world, uint32_t first) {
+    release_before_first(world);
+    arrive(world, st_flag_relaxed);
+    return block_all(!failed() && (thread_id() >= world || wait_in_order(world, first)));
   }
 
   // A barrier after the first. False as for sync_first.
@@ -222,6 +222,21 @@ class Epochs {
   // Thread r waits for rank r. False when that rank did not arrive in time.
   FORCE_INLINE __device__ bool wait(Phase phase, uint32_t world, uint32_t timeouts = 1) const {
     return !failed() && (thread_id() >= world || wait_for_peer(p_, phase, thread_id(), epoch_, timeouts));
+  }
+
+  // Thread r waits for rank r. False, after recording the first rank that did not arrive in time.
+  FORCE_INLINE __device__ bool wait_in_order(uint32_t world, uint32_t first) const {
+    const auto missed = [&](uint32_t rank) {
+      return (int32_t)(ld_flag_acquire(flag_address(p_, p_.rank, rank)) - epoch_) < 0;
+    };
+    for (Deadline deadline; missed(thread_id());) {
+      if (!deadline.has_passed(p_)) continue;
+      uint32_t rank = first;
+      for (uint32_t k = 1; k < world && !missed(rank); k++) rank = rank + 1 < world ? rank + 1 : 0;
+      record_fault(p_, kStartBarrier, rank, epoch_, ld_flag_acquire(flag_address(p_, p_.rank, rank)));
+      return false;
+    }
+    return true;
   }
 
   const Params& p_;

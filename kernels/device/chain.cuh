@@ -8,7 +8,8 @@
 // Memory order: none between vectors, beyond that of a 32-bit word, which arrives whole.
 //
 // Time-outs: a rank whose wait has expired sends nothing more. A rank with `place` ranks before it waits for `place` time-outs,
-// so that the wait for the rank that is really missing expires first.
+// so that the wait for the rank that is really missing expires first. The ranks before that one have gone on to the next
+// launch: Epochs::sync_first_in_order names it there.
 //
 // The memory for vectors that arrive lies at Params::packet_offset, starts as zeros, and is used for nothing else.
 #pragma once

@@ -99,7 +99,7 @@ FORCE_INLINE __device__ void copy_own(const Params& p) {
 template <typename T, typename Op>
 FORCE_INLINE __device__ void chain(const Params& p) {
   Epochs epochs(p);
-  if (!epochs.sync_first(p.world)) return;
+  if (!epochs.sync_first_in_order(p.world, p.root + 1 < p.world ? p.root + 1 : 0)) return;
   epochs.save();
   if (p.world == 1) return copy_own<T, Op>(p);
   const Link link(p, p.rank > p.root ? p.rank - p.root - 1 : p.rank + p.world - p.root - 1);

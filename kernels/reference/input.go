@@ -41,10 +41,11 @@ type Input struct {
 	Accumulator collective.DType
 	// Ordered: the ranks are reduced in the order 0 to n-1, and results of floats match bit for bit.
 	Ordered bool
-	// Stepwise allows the roundings of external libraries. They round every partial result to
-	// the element type and truncate 8-bit integers. For an average, they multiply each input by
-	// the rounded reciprocal before they add.
+	// Stepwise allows every partial result to be rounded to the element type, and 8-bit integers to be truncated.
 	Stepwise bool
+	// ScalesInputs allows what external libraries do for an average: they multiply each input by the rounded reciprocal
+	// of the number of ranks before they add. It needs Stepwise.
+	ScalesInputs bool
 }
 
 // Fill writes the input of a rank to dst, a whole number of elements.

@@ -30,7 +30,7 @@ func (in Input) reduction() judge {
 		return in.integers()
 	case in.Ordered:
 		return in.orderedNumbers()
-	case in.Stepwise && in.Op == collective.Avg:
+	case in.ScalesInputs && in.Op == collective.Avg:
 		return in.roundedSum()
 	case in.Pattern == Exact, in.Op == collective.Min, in.Op == collective.Max:
 		return in.exactNumbers()

@@ -73,11 +73,11 @@ func gamma(k int, u float64) float64 {
 // summing bounds the error of a sum relative to Σ|x|. Adding n numbers in any
 // order has a relative error of at most γ(n-1) (Higham, 4.2), and none if no step rounds. For
 // Stepwise in a type of few bits and many ranks, γ is unbounded; (n-1)u is then the bound
-// (Jeannerod and Rump, Improved error bounds for inner products, 2013). An average then rounds
-// each input twice more.
+// (Jeannerod and Rump, Improved error bounds for inner products, 2013). With
+// ScalesInputs an average rounds each input twice more.
 func (in Input) summing() float64 {
 	switch {
-	case in.Stepwise && in.Op == collective.Avg:
+	case in.ScalesInputs && in.Op == collective.Avg:
 		return float64(in.World+2) * in.unit()
 	case in.Pattern == Exact:
 		return 0

@@ -34,7 +34,7 @@ func TestStepwise(t *testing.T) {
 		for _, op := range collective.Ops() {
 			for _, pattern := range []Pattern{Exact, Random} {
 				for _, world := range []int{2, 3, 4, 8} {
-					in := Input{Seed: 5, Pattern: pattern, DType: d, Op: op, World: world, Stepwise: true}
+					in := Input{Seed: 5, Pattern: pattern, DType: d, Op: op, World: world, Stepwise: true, ScalesInputs: true}
 					good, off := make([]byte, count*d.Size), make([]byte, count*d.Size)
 					for i := range int64(count) {
 						bits := stepByStep(in, int(i)%world, i)
@@ -53,13 +53,15 @@ func TestStepwise(t *testing.T) {
 	}
 }
 
-// Sums whose steps are all exact must still match to the bit.
+// Sums and averages whose steps are all exact must still match to the bit.
 func TestStepwiseExactSumsAreExact(t *testing.T) {
-	in := Input{Seed: 5, Pattern: Exact, DType: collective.BFloat16, Op: collective.Sum, World: 4, Stepwise: true}
-	got := make([]byte, 2)
-	put(got, 0, 2, stepByStep(in, 0, 0)^1)
-	if v := in.Reduced(got); v.Wrong != 1 {
-		t.Errorf("a wrong last bit is not found: %+v", v)
+	for _, op := range []collective.Op{collective.Sum, collective.Avg} { // the quotient of an average by 4 is exact, too
+		in := Input{Seed: 5, Pattern: Exact, DType: collective.BFloat16, Op: op, World: 4, Stepwise: true}
+		got := make([]byte, 2)
+		put(got, 0, 2, stepByStep(in, 0, 0)^1)
+		if v := in.Reduced(got); v.Wrong != 1 {
+			t.Errorf("%v: a wrong last bit is not found: %+v", op, v)
+		}
 	}
 }
 

@@ -27,6 +27,7 @@ func (r *run) newTrial(c workload.Case, seed uint64, pattern reference.Pattern, 
 		in.Accumulator = collective.Half
 	}
 	in.Stepwise = c.Algorithm.Needs.Library != "" || c.Algorithm.Stepwise
+	in.ScalesInputs = in.Stepwise && (c.Algorithm.Needs.Library != "" || c.Algorithm.File != "")
 	if d := c.Algorithm.Accumulator; d != nil {
 		in.Accumulator = *d
 	}

@@ -103,3 +103,23 @@ func TestBuiltInTables(t *testing.T) {
 		t.Error("there is none")
 	}
 }
+
+// TestUnmeasuredRulesAreEstimates: chain was measured on four H200s, and not on four H100s.
+func TestUnmeasuredRulesAreEstimates(t *testing.T) {
+	tables, err := builtInTuning()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for gpu, want := range map[string]string{
+		"NVIDIA H100 80GB HBM3": "estimated for ", "NVIDIA H200": "measured best on ",
+	} {
+		for _, name := range []string{"broadcast", "reduce"} {
+			choice, ok := tables.Choose(tuning.Query{
+				GPU: gpu, SM: 90, Collective: name, World: 4, Bytes: 256 << 20, Able: func(string) bool { return true },
+			})
+			if !ok || choice.Algorithm != "chain" || !strings.HasPrefix(choice.Reason, want+gpu) {
+				t.Errorf("%s, %s: %+v; want chain, %s", gpu, name, choice, want)
+			}
+		}
+	}
+}

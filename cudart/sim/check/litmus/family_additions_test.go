@@ -2,7 +2,7 @@ package litmus
 
 import "fmt"
 
-// orderedAdditions are notifications by the warps of a block, as kernels/broadcast/chunks.cuh makes them: each
+// orderedAdditions are notifications by the warps of a block, as kernels of several warps make them: each
 // adds 1 to a word of the next rank, in turn, behind a fence. The turn is a word of the block. Who reads 1 has
 // what the first warp wrote, if the turn is released and acquired. Otherwise the second addition may come first,
 // and its fence has seen nothing of the first warp.
