@@ -165,6 +165,8 @@ func wantedOps(c *collective.Collective, a *collective.Algorithm, d collective.D
 		return multimemHas[d.Name]
 	case onlyFloats && !slices.Contains([]string{"half", "bfloat16", "float"}, d.Name):
 		return nil
+	case a.Name == "chain" && d.Name == "half":
+		return []collective.Op{"sum", "prod", "min", "max"}
 	case a.Name == "nvshmem" && d.SignificandBits > 0 && d.Size == 1:
 		return nil
 	case a.Name == "nccl_symmetric" && (d.SignificandBits == 0 || d.Size > 4):

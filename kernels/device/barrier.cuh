@@ -99,15 +99,16 @@ FORCE_INLINE __device__ void record_fault(const Params& p, Phase phase, uint32_t
 // Deadline bounds one wait. It reads the clock once in 64 polls.
 class Deadline {
  public:
-  // The wait may last `timeouts` times Params::timeout_ns. If the peer itself waits for others, `timeouts` is 2 or more, so
-  // that the peer's wait expires first. Such a wait ends as soon as any other wait of this rank has expired.
-  FORCE_INLINE __device__ bool has_passed(const Params& p, uint32_t timeouts = 1) {
+  // The wait may last `timeouts` times Params::timeout_ns, and so many eighths of it more. If the peer itself waits for others,
+  // `timeouts` is 2 or more, or there are eighths, so that the peer's wait expires first. Such a wait ends as soon as any other
+  // wait of this rank has expired.
+  FORCE_INLINE __device__ bool has_passed(const Params& p, uint32_t timeouts = 1, uint32_t eighths = 0) {
     constexpr uint32_t kPollsPerClock = 64;
     if (++polls_ % kPollsPerClock != 0) return false;
     const uint64_t now = global_timer();
     if (began_ == 0) began_ = now;
-    if (timeouts > 1 && ld_relaxed(claimed_address(p)) != 0) return true;
-    return (int64_t)(now - began_) > (int64_t)(timeouts * p.timeout_ns); // signed: the timer may step back
+    if ((timeouts > 1 || eighths > 0) && ld_relaxed(claimed_address(p)) != 0) return true;
+    return (int64_t)(now - began_) > (int64_t)(timeouts * p.timeout_ns + eighths * (p.timeout_ns / 8)); // signed: the timer may step back
   }
 
  private:

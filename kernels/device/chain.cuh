@@ -7,9 +7,9 @@
 //
 // Memory order: none between vectors, beyond that of a 32-bit word, which arrives whole.
 //
-// Time-outs: a rank whose wait has expired sends nothing more. A rank with `place` ranks before it waits for `place` time-outs,
-// so that the wait for the rank that is really missing expires first. The ranks before that one have gone on to the next
-// launch: Epochs::sync_first_in_order names it there.
+// Time-outs: a rank whose wait has expired sends nothing more. A rank waits for an eighth of a time-out longer than the one
+// before it, so that the wait for the rank that is really missing expires first. The ranks before that one have gone on to the
+// next launch: Epochs::sync_first_in_order names it there.
 //
 // The memory for vectors that arrive lies at Params::packet_offset, starts as zeros, and is used for nothing else.
 #pragma once
@@ -45,7 +45,7 @@ class Link {
 #pragma unroll
       for (int k = 0; k < kVecs; k++) any_missing |= missing(k);
       if (!any_missing) break;
-      if (deadline.has_passed(p_, place_)) {
+      if (deadline.has_passed(p_, 1, place_ - 1)) {
         record_fault(p_, kPackets, p_.rank == 0 ? p_.world - 1 : p_.rank - 1, 1, 0);
         return false;
       }

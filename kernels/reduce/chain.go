@@ -1,6 +1,10 @@
 package reduce
 
-import "gpurun/kernels/collective"
+import (
+	"slices"
+
+	"gpurun/kernels/collective"
+)
 
 // Chain adds the inputs from rank to rank, and rounds at each: chain.cu.
 func Chain() *collective.Algorithm {
@@ -15,6 +19,10 @@ func Chain() *collective.Algorithm {
 		Stepwise: true,
 		Blocks:   128,
 	}
+	// The sums of half may be too large for the type where their average is not.
+	a.Kernels = slices.DeleteFunc(a.Kernels, func(k collective.Kernel) bool {
+		return k.Op == collective.Avg && k.DType.Name == collective.Half.Name
+	})
 	collective.Chained(a, 0)
 	return a
 }
