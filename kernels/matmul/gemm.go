@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"gpurun/cudart"
@@ -50,13 +51,18 @@ func choose(gemms []*GEMM, kernels func(*GEMM) []collective.Kernel, w shardedPro
 ) (*GEMM, collective.Kernel, error) {
 	var best *GEMM
 	var kernel collective.Kernel
+	least := int64(math.MaxInt64)
 	for _, g := range gemms {
 		k, ok := find(kernels(g), w.DType, on.SM)
-		if !ok && !g.BLAS {
+		if !ok && !g.BLAS || best != nil && g.Name != best.Name {
 			continue
 		}
-		if best == nil || g.Name == best.Name && g.Cost(w, on.SMs) < best.Cost(w, on.SMs) {
-			best, kernel = g, k
+		cost := least
+		if g.Cost != nil {
+			cost = g.Cost(w, on.SMs)
+		}
+		if best == nil || cost < least {
+			best, kernel, least = g, k, cost
 		}
 	}
 	if best == nil {

@@ -11,13 +11,23 @@ import (
 // skinny is a GEMM by skinny.cu, on compute capability 9.0: the most rows that its A may have.
 type skinny int64
 
-// skinnyHeights lists the rows of A that there is a kernel for, in ascending order: of those with room for a problem,
-// which cost the same, the first is taken.
+// skinnyHeights lists the rows of A that there is a kernel for, in ascending order. The first one with room for a problem
+// is taken.
 func skinnyHeights() []skinny { return []skinny{16, 32, 64, 128} }
+
+// below is the height below this one, or 0.
+func (rows skinny) below() (next int64) {
+	for _, h := range skinnyHeights() {
+		if h < rows {
+			next = int64(h)
+		}
+	}
+	return next
+}
 
 // The tiles of skinny.cu, and what it needs of a device.
 const (
-	skinnyColumns     = 64        // of C, in a tile, at most
+	skinnyColumns     = 64        // of C, in a tile, at most; tallColumns for an A of more than skinnyRows
 	skinnyRows        = 64        // of A, at most, for each warpgroup that multiplies
 	skinnyBarriers    = 16        // bytes of the mbarriers of a stage
 	skinnyHalfShared  = 113 << 10 // bytes of each of two blocks that share a multiprocessor
@@ -48,10 +58,13 @@ func (rows skinny) gemm() *GEMM {
 
 // cost is the time in which the B of the busiest multiprocessor arrives.
 func (rows skinny) cost(w shardedProblem, sms int) int64 {
-	if w.M > int64(rows) || w.N%vecElements != 0 { // rows of C are stored as vectors
+	if w.M > int64(rows) || w.M <= rows.below() || w.N%vecElements != 0 { // rows of C are stored as vectors
 		return math.MaxInt64
 	}
 	g := rows.grid(w.Problem, sms)
+	if rows > skinnyRows {
+		return g.tallTime(w.Problem, sms) * 10 / tallUnit
+	}
 	return tiles(g.blocks(), int64(sms)) * tiles(tiles(w.K, wgmmaSlice), g.splits) * skinnySliceTime
 }
 
@@ -69,6 +82,9 @@ type skinnyGrid struct {
 // share a multiprocessor if that leaves enough stages, or if there are several waves: one then begins while the other
 // ends.
 func (rows skinny) grid(p Problem, sms int) skinnyGrid {
+	if rows > skinnyRows {
+		return rows.tallGrid(p, sms)
+	}
 	slices := tiles(p.K, wgmmaSlice)
 	g := skinnyGrid{rows: rows, columns: skinnyTileColumns(p.N, sms), splits: 1, sharers: 1}
 	g.tiles = tiles(p.N, g.columns)
@@ -84,12 +100,17 @@ func (rows skinny) grid(p Problem, sms int) skinnyGrid {
 			g = shared
 		}
 	}
+	g.stages = g.mostStages(sms)
+	return g
+}
+
+// mostStages is how many stages fit. Two blocks share a multiprocessor if A has few rows, or if there are several waves.
+func (g skinnyGrid) mostStages(sms int) int64 {
 	bytes := int64(wgmmaMostShared)
-	if rows < skinnyRows || !g.fits(sms) {
+	if g.rows < skinnyRows || !g.fits(sms) {
 		bytes = skinnyHalfShared
 	}
-	g.stages = bytes / (rows.stageBytes() + skinnyBarriers)
-	return g
+	return bytes / (g.stageBytes() + skinnyBarriers)
 }
 
 // skinnyTileColumns is the width of tiles: so narrow that as many multiprocessors as possible have one, or two where
@@ -109,11 +130,14 @@ func (g skinnyGrid) blocks() int64 { return g.tiles * g.sharers * g.splits }
 
 // fits reports whether all clusters are resident at once if each block has a multiprocessor of its own. Those of four
 // and eight blocks find room on 120 of the 132 multiprocessors of an H100.
-func (g skinnyGrid) fits(sms int) bool {
+func (g skinnyGrid) fits(sms int) bool { return g.blocks() <= g.slots(sms) }
+
+// slots is the number of multiprocessors that clusters find room on.
+func (g skinnyGrid) slots(sms int) int64 {
 	if g.sharers*g.splits < 4 {
-		return g.blocks() <= int64(sms)
+		return int64(sms)
 	}
-	return g.blocks()*11 <= int64(sms)*10
+	return int64(sms) * 10 / 11
 }
 
 func (g skinnyGrid) launch() cudart.Launch {
@@ -121,13 +145,18 @@ func (g skinnyGrid) launch() cudart.Launch {
 		PDL:         true,
 		Blocks:      int(g.blocks()),
 		Threads:     128*max(1, int(g.rows)/skinnyRows) + 32,
-		SharedBytes: int(g.stages * (g.rows.stageBytes() + skinnyBarriers)),
+		SharedBytes: int(g.stages * (g.stageBytes() + skinnyBarriers)),
 		Cluster:     int(g.sharers * g.splits),
 	}
 }
 
 // stageBytes is the size of a stage: a slice of K of the rows of A and of a tile's columns of B.
-func (rows skinny) stageBytes() int64 { return 2 * wgmmaSlice * (int64(rows) + skinnyColumns) }
+func (g skinnyGrid) stageBytes() int64 {
+	if g.rows > skinnyRows {
+		return 2 * wgmmaSlice * (int64(g.rows) + g.columns)
+	}
+	return 2 * wgmmaSlice * (int64(g.rows) + skinnyColumns)
+}
 
 // fillParams fills in the tensor maps of the operands, whose boxes are what a block copies at a time, and how the
 // launch divides the problem.

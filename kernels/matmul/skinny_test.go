@@ -7,7 +7,7 @@ import (
 // How the layers of models in kernels/NOTES.md are divided on an H100, and problems with few or many columns.
 func TestSkinnyGrid(t *testing.T) {
 	const full, half = wgmmaMostShared, skinnyHalfShared
-	const groupRows = 16 // of C, whose sums meet in one block
+	const group = 16 // columns of the multiplication, whose sums meet in one block
 	for _, c := range []struct {
 		rows                   skinny
 		n, k                   int64
@@ -23,10 +23,11 @@ func TestSkinnyGrid(t *testing.T) {
 		{64, 6656, 16384, 120, 4, 1, full}, // tiles of 56 columns
 		{64, 5120, 5120, 128, 1, 1, full},  // of 40
 		{64, 4096, 4096, 128, 2, 1, full},  // nor do they here
-		{128, 3584, 8192, 112, 8, 1, full},
+		{128, 3584, 8192, 128, 2, 1, full}, // of 56
 		{128, 8192, 3584, 128, 1, 1, full},
-		{128, 28672, 8192, 512, 1, 4, half}, // of 56 columns
-		{128, 64, 512, 2, 2, 1, full},       // 8 slices of K are too few for 4 parts
+		{128, 10240, 8192, 128, 1, 1, full}, // of 80
+		{128, 28672, 8192, 256, 1, 2, half}, // of 112, two on a multiprocessor
+		{128, 64, 512, 8, 1, 1, full},       // of 8
 		{16, 8, 8, 1, 1, 1, half},
 	} {
 		p := Problem{M: int64(c.rows), N: c.n, K: c.k, DType: DTypes()[0]}
@@ -35,14 +36,16 @@ func TestSkinnyGrid(t *testing.T) {
 		if l.Blocks != c.blocks || l.Cluster != c.cluster || (l.Blocks+131)/132 != c.waves {
 			t.Errorf("%s: %d blocks in clusters of %d, not %d of %d", p, l.Blocks, l.Cluster, c.blocks, c.cluster)
 		}
-		if stage := int(c.rows.stageBytes()) + skinnyBarriers; l.SharedBytes > c.shared || l.SharedBytes+stage <= c.shared {
+		if stage := int(g.stageBytes()) + skinnyBarriers; l.SharedBytes > c.shared || l.SharedBytes+stage <= c.shared {
 			t.Errorf("%s: %d stages do not fill %d bytes of shared memory", p, g.stages, c.shared)
 		}
 		// skinny.cu has the sums of the other parts, and its rows of C, where the stages were.
-		groups := tiles(tiles(int64(c.rows), groupRows), g.splits)
-		sums := (g.splits - 1) * groups * groupRows * skinnyColumns * 4
-		if staged := groups * groupRows * (2*skinnyColumns + 16); sums+staged > g.stages*c.rows.stageBytes() {
-			t.Errorf("%s: %d + %d bytes of sums do not fit in %d stages", p, sums, staged, g.stages)
+		groups, staged := tiles(tiles(int64(c.rows), group), g.splits), int64(group*(2*skinnyColumns+16))
+		if c.rows > skinnyRows {
+			groups, staged = tiles(2*tallColumns/group, g.splits), 64*48
+		}
+		if sums := (g.splits - 1) * groups * group * 64 * 4; sums+groups*staged > g.stages*g.stageBytes() {
+			t.Errorf("%s: %d + %d bytes of sums do not fit in %d stages", p, sums, groups*staged, g.stages)
 		}
 		if err := l.CheckShape(); err != nil {
 			t.Errorf("%s: %v", p, err)
@@ -64,16 +67,21 @@ func TestSkinnyGridsOfConformance(t *testing.T) {
 		{32, 72, 64 * 33, 9, 64, 4, 1},
 		{64, 264, 64 * 40, 18, 64, 2, 4},
 		{64, 400, 200, 4, 56, 1, 1},
-		{128, 520, 440, 20, 64, 1, 4},
-		{128, 136, 64 * 72, 40, 64, 8, 1},
-		{128, 200, 64*33 + 8, 18, 64, 4, 1},
-		{128, 200, 64 * 23, 10, 64, 2, 4},
-		{128, 64, 64 * 23, 2, 64, 2, 1},
+		{128, 400, 200, 4, 104, 1, 1},
+		{128, 520, 440, 20, 32, 1, 1},
+		{128, 304, 64 * 3, 4, 80, 1, 1},
+		{128, 376, 64 * 3, 4, 96, 1, 1},
+		{128, 1000, 200, 4, 128, 1, 1},
+		{128, 200, 64*33 + 8, 18, 24, 2, 1},
+		{128, 136, 64 * 72, 40, 16, 4, 1},
+		{128, 24, 64 * 256, 24, 16, 8, 1},
 		// of races
 		{16, 72, 64 * 24, 2, 40, 1, 1},
 		{16, 8, 64*31 + 8, 9, 64, 8, 1},
 		{32, 72, 64 * 16, 9, 64, 4, 1},
-		{128, 8, 64 * 33, 9, 64, 8, 1},
+		{128, 200, 64*23 + 8, 10, 40, 2, 1},
+		{128, 8, 64 * 20, 2, 8, 2, 1},
+		{128, 16, 64 * 128, 32, 8, 4, 1},
 	} {
 		p := Problem{M: int64(c.rows), N: c.n, K: c.k, DType: DTypes()[0]}
 		if g := c.rows.grid(p, c.sms); g.columns != c.columns || g.splits != c.splits || g.sharers != c.sharers {

@@ -1,9 +1,10 @@
 // A GEMM on tensor cores of compute capability 9.0 (wgmma) for an A of up to 128 rows: a local product.
 //
 // Such a product is as fast as B arrives. So a tile has few columns of B, and k is divided as well, until all multiprocessors
-// have work. Rows and columns change places: wgmma multiplies 64 rows by up to 256 columns, and it is the columns of B that
-// are many. The kernel multiplies 64 columns of B, as rows, by the kRows rows of A, as columns: C^T = B^T x A^T. Tiles may
-// have fewer columns, so that all multiprocessors have as many. The others are zeros.
+// have work. wgmma multiplies 64 rows by up to 256 columns. For an A of up to 64 rows, rows and columns change places: the
+// kernel multiplies 64 columns of B, as rows, by the kRows rows of A, as columns: C^T = B^T x A^T. For more rows it multiplies
+// 64 rows of A by up to 128 columns of B, by each of two warpgroups. Tiles may have fewer columns, so that all multiprocessors
+// have as many.
 //
 // Algorithm, for a cluster. Blocks with the same part of k share A; there are as many parts of k as cluster_splits. Blocks
 // with the same columns of C divide k: split-K in a cluster, whose sums meet in shared memory. Warp specialization: a
@@ -11,9 +12,10 @@
 //   1. producer: a thread of each block loads slices of k into the stages of a pipeline, by TMA: the block's columns of B,
 //      and its share of the rows of A, which is multicast to the blocks that share A
 //   2. mainloop: the consumers multiply the slices as they arrive, accumulating in registers
-//   3. reduction: groups of 16 rows of C belong to the parts of k in turn. Each consumer stores its sums of the other
-//      parts' groups to their shared memory, where the stages were, and adds what it is sent to its own
-//   4. epilogue: the sums are rounded into shared memory, transposed, and stored as vectors of rows of C
+//   3. reduction: groups of the accumulators, 16 columns of the multiplication, belong to the parts of k in turn. Each
+//      consumer stores its sums of the other parts' groups to their shared memory, where the stages were, and adds what it
+//      is sent to its own
+//   4. epilogue: the sums are rounded into shared memory, by rows of C, and stored as vectors
 //
 // Buffers: A and C lie by rows, B by columns, whose number is a multiple of 8; tensor maps of A and B, with boxes of kSlice
 // elements of k by a block's share of the rows of A, or by tile_columns columns of B, swizzled by 128 bytes. Elements of a box
@@ -34,14 +36,34 @@
 #include "pipeline.cuh"
 #include "trace.cuh"
 
-constexpr int kRows = ROWS, kTileColumns = 64, kSlice = 64, kRowBytes = kSlice * kElementBytes;
-constexpr int kConsumers = kRows > 64 ? kRows / 64 : 1;      // warpgroups
-constexpr int kRowsOfConsumer = kRows / kConsumers;
+constexpr int kRows = ROWS, kSlice = 64, kRowBytes = kSlice * kElementBytes, kWgmmaRows = 64;
+constexpr bool kTransposed = kRows <= kWgmmaRows; // the rows of the multiplication are columns of B
+constexpr int kTileColumns = kTransposed ? kWgmmaRows : 128; // at most
+constexpr int kConsumers = kTransposed ? 1 : kRows / kWgmmaRows; // warpgroups
+constexpr int kWidth = kTransposed ? kRows : kTileColumns;       // columns of the multiplication
+constexpr int kSums = kWidth / 2;                                // of a thread
 constexpr uint32_t kConsumerThreads = kConsumers * kWarpgroup, kThreads = kConsumerThreads + kWarp;
-constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kTileColumns * kRowBytes; // of a stage
-constexpr uint32_t kGroupRows = 16, kGroupBytes = kGroupRows * kTileColumns * sizeof(float); // of sums that are sent
-constexpr uint32_t kPitch = kTileColumns * kElementBytes + kVecBytes;                       // of the staged rows of C
-using Pipeline = OperandPipeline<kBytesOfA + kBytesOfB, uint32_t>;
+constexpr uint32_t kBytesOfA = kRows * kRowBytes; // of a stage
+constexpr uint32_t kGroupColumns = 16, kGroupBytes = kGroupColumns * kWgmmaRows * sizeof(float); // columns of the multiplication, whose sums are sent
+// A staged group is 16 rows of 64 columns of C, or 64 rows of 16; its rows are so many bytes apart.
+constexpr uint32_t kStagedRows = kTransposed ? kGroupColumns : kWgmmaRows, kStagedVecs = (kTransposed ? kWgmmaRows : kGroupColumns) / kPerVec;
+constexpr uint32_t kPitch = kTransposed ? (kStagedVecs + 1) * kVecBytes : 3 * kVecBytes, kStagedBytes = kStagedRows * kPitch;
+
+// A stage has the columns of B, and behind them the rows of A. Transposed, there is room for 64 columns of B. Else there is room
+// for those of the tile: a multiplication of more columns takes rows of A for the others, and nobody stores what it makes of them.
+struct Pipeline : OperandPipeline<0, uint32_t> {
+  uint32_t bytes_of_b;
+
+  FORCE_INLINE __device__ explicit Pipeline(const MatmulParams& p) {
+    bytes_of_b = (kTransposed ? kTileColumns : p.tile_columns) * kRowBytes;
+    count = p.stages;
+    stages = shared_memory();
+    barriers = stages + count * (bytes_of_b + kBytesOfA);
+  }
+
+  FORCE_INLINE __device__ uint32_t b(uint32_t stage) const { return stages + stage * (bytes_of_b + kBytesOfA); }
+  FORCE_INLINE __device__ uint32_t a(uint32_t stage, uint32_t row) const { return b(stage) + bytes_of_b + row * kRowBytes; }
+};
 
 // The number of blocks in the cluster.
 FORCE_INLINE __device__ uint32_t cluster_blocks() {
@@ -95,26 +117,31 @@ struct Work {
   FORCE_INLINE __device__ uint32_t with_part(uint32_t other) const { return other * sharers + share; }
   FORCE_INLINE __device__ uint32_t with_share(uint32_t other) const { return part * sharers + other; }
 
-  // Calls f(first, owner, slot) for the groups of rows of this consumer: the group begins at sums[first], and is the owner's
-  // group number `slot`.
+  // The groups that the multiplication of a consumer has.
+  static FORCE_INLINE __device__ uint32_t groups(const MatmulParams& p) {
+    return ((kTransposed ? p.m : p.tile_columns) + kGroupColumns - 1) / kGroupColumns;
+  }
+
+  // Calls f(first, owner, slot) for the groups of this consumer: the group begins at sums[first], and is the owner's group
+  // number `slot`.
   template <typename F>
   FORCE_INLINE __device__ void each_group(const MatmulParams& p, uint32_t consumer, F f) const {
-    constexpr uint32_t kGroups = kRowsOfConsumer / kGroupRows;
-    uint32_t owner = consumer * kGroups % splits, slot = consumer * kGroups / splits;
+    const uint32_t count = groups(p);
+    uint32_t owner = consumer * count % splits, slot = consumer * count / splits;
 #pragma unroll
-    for (uint32_t g = 0; g < kGroups; g++) {
-      if ((consumer * kGroups + g) * kGroupRows < p.m) f(g * kGroupRows / 2, owner, slot);
+    for (uint32_t g = 0; g < kWidth / kGroupColumns; g++) {
+      if (g < count) f(g * kGroupColumns / 2, owner, slot);
       if (++owner == splits) owner = 0, slot++;
     }
   }
 };
 
-// Makes the columns of all stages zeros that the tile does not have, by the consumers.
+// Makes the columns of B zeros, in all stages, that the tile does not have, by the consumers.
 FORCE_INLINE __device__ void clear_columns(const MatmulParams& p, Pipeline pipeline) {
   const uint32_t from = p.tile_columns * kRowBytes;
 #pragma nounroll
   for (uint32_t s = 0; s < p.stages; s++)
-    for (uint32_t at = from + thread_id() * kVecBytes; at < kBytesOfB; at += kConsumerThreads * kVecBytes) st_shared(pipeline.at(s) + at, Vec{});
+    for (uint32_t at = from + thread_id() * kVecBytes; at < pipeline.bytes_of_b; at += kConsumerThreads * kVecBytes) st_shared(pipeline.b(s) + at, Vec{});
   fence_async_proxy_shared(); // orders the zeros before the products of all consumers, behind the barrier
   consumer_sync();
 }
@@ -127,8 +154,8 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, const Work& wor
   Pipeline::State state;
   for (int32_t s = work.k_begin; s < work.k_end; s++, state.advance(p.stages)) {
     pipeline.producer_acquire(state, bytes);
-    const uint32_t b = pipeline.at(state.stage), a = b + kBytesOfB + first * kRowBytes, full = pipeline.full(state.stage);
-    tma_load(b, p.map_b, s * kSlice, work.column, full);
+    const uint32_t a = pipeline.a(state.stage, first), full = pipeline.full(state.stage);
+    tma_load(pipeline.b(state.stage), p.map_b, s * kSlice, work.column, full);
     if (work.sharers > 1)
       tma_load_multicast(sharers, a, p.map_a, s * kSlice, first, full);
     else
@@ -136,20 +163,21 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, const Work& wor
   }
 }
 
-// The mainloop of a consumer warpgroup.
-template <typename T>
+// The mainloop of a consumer warpgroup, of multiplications of so many columns.
+template <int kColumns, typename T>
 FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, const Work& work, Pipeline pipeline, uint32_t consumer,
-                                             float (&sums)[kRowsOfConsumer / 2], TileTimer& timer) {
+                                             float (&sums)[kSums], TileTimer& timer) {
+  auto& d = reinterpret_cast<float(&)[kColumns / 2]>(sums);
   const uint32_t thread = thread_id() % kWarpgroup;
   Pipeline::State state;
   for (int32_t s = work.k_begin; s < work.k_end; s++) {
     pipeline.consumer_wait(state);
     if (s == work.k_begin) timer.begin();
-    const uint64_t left = tile_descriptor(pipeline.at(state.stage));
-    const uint64_t right = tile_descriptor(pipeline.at(state.stage) + kBytesOfB + consumer * kRowsOfConsumer * kRowBytes);
+    const uint64_t a = tile_descriptor(pipeline.a(state.stage, consumer * kWgmmaRows)), b = tile_descriptor(pipeline.b(state.stage));
+    const uint64_t left = kTransposed ? b : a, right = kTransposed ? a : b;
     wgmma_fence();
 #pragma unroll
-    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, sums, left + k * kNextK, right + k * kNextK, s > work.k_begin || k > 0);
+    for (int k = 0; k < kSlice / 16; k++) multiply(T{}, d, left + k * kNextK, right + k * kNextK, s > work.k_begin || k > 0);
     wgmma_commit();
     const uint32_t before = (state.stage == 0 ? p.stages : state.stage) - 1;
     wgmma_wait<1>();
@@ -157,12 +185,27 @@ FORCE_INLINE __device__ void multiply_slices(const MatmulParams& p, const Work& 
     state.advance(p.stages);
   }
   wgmma_wait<0>();
-  fence_accumulators(sums);
+  fence_accumulators(d);
+}
+
+// The mainloop of a tile of as many columns as this one.
+template <typename T>
+FORCE_INLINE __device__ void multiply_columns(const MatmulParams& p, const Work& work, Pipeline pipeline, uint32_t consumer,
+                                              float (&sums)[kSums], TileTimer& timer) {
+  if constexpr (kTransposed) {
+    multiply_slices<kWidth, T>(p, work, pipeline, consumer, sums, timer);
+  } else {
+    if (p.tile_columns <= 64) return multiply_slices<64, T>(p, work, pipeline, consumer, sums, timer);
+    if (p.tile_columns <= 80) return multiply_slices<80, T>(p, work, pipeline, consumer, sums, timer);
+    if (p.tile_columns <= 96) return multiply_slices<96, T>(p, work, pipeline, consumer, sums, timer);
+    if (p.tile_columns <= 112) return multiply_slices<112, T>(p, work, pipeline, consumer, sums, timer);
+    multiply_slices<128, T>(p, work, pipeline, consumer, sums, timer);
+  }
 }
 
 // Stores a consumer's sums of the groups of other parts to their blocks.
 FORCE_INLINE __device__ void send_sums(const MatmulParams& p, const Work& work, uint32_t base, uint32_t slots, uint32_t consumer,
-                                       const float (&sums)[kRowsOfConsumer / 2]) {
+                                       const float (&sums)[kSums]) {
   const uint32_t vec = base + thread_id() % kWarpgroup * kVecBytes;
   work.each_group(p, consumer, [&](uint32_t first, uint32_t owner, uint32_t slot) {
     if (owner == work.part) return;
@@ -176,10 +219,11 @@ FORCE_INLINE __device__ void send_sums(const MatmulParams& p, const Work& work, 
 // Adds what the other parts have sent to a consumer's sums of the groups of this block, and rounds them into staged rows of C.
 template <typename T>
 FORCE_INLINE __device__ void stage_sums(const MatmulParams& p, const Work& work, uint32_t base, uint32_t slots, uint32_t staged,
-                                        uint32_t consumer, float (&sums)[kRowsOfConsumer / 2]) {
+                                        uint32_t consumer, float (&sums)[kSums]) {
   const uint32_t thread = thread_id() % kWarpgroup, lane = thread % kWarp;
-  const uint32_t column = thread / kWarp * 16 + lane / 8 % 2 * 8; // of the lane's 8 x 8 matrix
-  const uint32_t corner = staged + (lane / 16 * 8 + lane % 8) * kPitch + column * kElementBytes;
+  const uint32_t along = thread / kWarp * 16, across = lane / 16 * 8, within = lane % 8, next = lane / 8 % 2 * 8; // of the lane's 8 x 8 matrix
+  const uint32_t row = kTransposed ? across + within : along + next + within, column = kTransposed ? along + next : across;
+  const uint32_t corner = staged + row * kPitch + column * kElementBytes;
   work.each_group(p, consumer, [&](uint32_t first, uint32_t owner, uint32_t slot) {
     if (owner != work.part) return;
     float* v = sums + first;
@@ -188,28 +232,36 @@ FORCE_INLINE __device__ void stage_sums(const MatmulParams& p, const Work& work,
       add_shared(v, from);
       add_shared(v + 4, from + kGroupBytes / 2);
     }
-    store_transposes(corner + slot * kGroupRows * kPitch, rounded_pair(T{}, v[0], v[1]), rounded_pair(T{}, v[2], v[3]),
-                     rounded_pair(T{}, v[4], v[5]), rounded_pair(T{}, v[6], v[7]));
+    const uint32_t to = corner + slot * kStagedBytes;
+    const uint32_t pairs[] = {rounded_pair(T{}, v[0], v[1]), rounded_pair(T{}, v[2], v[3]), rounded_pair(T{}, v[4], v[5]),
+                              rounded_pair(T{}, v[6], v[7])};
+    if constexpr (kTransposed)
+      store_transposes(to, pairs[0], pairs[1], pairs[2], pairs[3]);
+    else
+      store_matrices(to, pairs[0], pairs[1], pairs[2], pairs[3]);
   });
 }
 
 // Stores the staged rows of this block's groups, by all consumers.
 FORCE_INLINE __device__ void store_rows(const MatmulParams& p, const Work& work, uint32_t staged) {
-  constexpr uint32_t kVecs = kTileColumns / kPerVec;
+  constexpr uint32_t kVecs = kStagedRows * kStagedVecs; // of a group
+  const uint32_t groups = Work::groups(p);
 #pragma nounroll
   for (uint32_t vec = thread_id();; vec += kConsumerThreads) {
-    const uint32_t at = vec / kVecs, column = vec % kVecs * kPerVec;
-    const uint32_t group = work.part + at / kGroupRows * work.splits, row = group * kGroupRows + at % kGroupRows;
-    if (group * kGroupRows >= p.m) return;
+    const uint32_t slot = vec / kVecs, at = vec % kVecs / kStagedVecs, from = vec % kStagedVecs * kPerVec; // the row and the column in the group
+    const uint32_t group = slot * work.splits + work.part, consumer = group / groups;
+    if (consumer >= kConsumers) return;
+    const uint32_t row = kTransposed ? group * kGroupColumns + at : consumer * kWgmmaRows + at;
+    const uint32_t column = kTransposed ? from : group % groups * kGroupColumns + from;
     if (row < p.m && column < p.tile_columns && work.column + column < p.n)
-      st(p.c + (row * p.n + work.column + column) * kElementBytes, ld_shared(staged + at * kPitch + column * kElementBytes));
+      st(p.c + (row * p.n + work.column + column) * kElementBytes, ld_shared(staged + slot * kStagedBytes + at * kPitch + from * kElementBytes));
   }
 }
 
 template <typename T>
 FORCE_INLINE __device__ void multiply_tile(const MatmulParams& p) {
   const uint32_t base = shared_memory(), consumer = warp_uniform(thread_id() / kWarpgroup);
-  const Pipeline pipeline = {base, base + p.stages * (kBytesOfA + kBytesOfB), p.stages};
+  const Pipeline pipeline(p);
   const bool consumes = consumer < kConsumers, is_producer = thread_id() == kConsumerThreads;
   // All until the wait for the previous kernel overlaps with it: it reads parameters, and touches this block's shared memory alone.
   const Work work(p);
@@ -218,15 +270,15 @@ FORCE_INLINE __device__ void multiply_tile(const MatmulParams& p) {
     fence_mbarrier_init();
   }
   if (thread_id() == 0) prefetch_tensor_map(p.map_b), prefetch_tensor_map(p.map_a);
-  if (consumes && p.tile_columns < kTileColumns) clear_columns(p, pipeline);
+  if (kTransposed && consumes && p.tile_columns < kTileColumns) clear_columns(p, pipeline);
   cluster_sync_mbarriers();
   grid_dependency_sync();
-  float sums[kRowsOfConsumer / 2] = {};
+  float sums[kSums] = {};
   TileTimer timer(p, thread_id() == 0);
   if (is_producer) run_producer(p, work, pipeline);
-  if (consumes) multiply_slices<T>(p, work, pipeline, consumer, sums, timer);
+  if (consumes) multiply_columns<T>(p, work, pipeline, consumer, sums, timer);
   cluster_sync(); // all stages of the cluster are free
-  const uint32_t slots = (kRows / kGroupRows + work.splits - 1) / work.splits; // groups that each part has at most
+  const uint32_t slots = (kConsumers * kWidth / kGroupColumns + work.splits - 1) / work.splits; // groups that each part has at most
   const uint32_t staged = base + (work.splits - 1) * slots * kGroupBytes;
   if (work.splits > 1) {
     if (consumes) send_sums(p, work, base, slots, consumer, sums);

@@ -1,0 +1,49 @@
+package matmul
+
+import (
+	"gpurun/cudart"
+)
+
+// How skinny.cu divides a problem whose A has more rows than one warpgroup multiplies. A is then as much to load as B:
+// wide tiles load it less often, and parts of K load less of it.
+const (
+	tallColumns = 128 // of C, in a tile, at most
+
+	// What bounds the time on an H200, in bytes of a nanosecond: what a multiprocessor takes in, and what DRAM gives. A
+	// unit of wgmma.tileTime, in tenths of a nanosecond. What another part of K, and another block on the same
+	// multiprocessor, cost in nanoseconds (kernels/NOTES.md).
+	tallIngest, tallFromDRAM     = 90, 3900
+	tallUnit                     = 26
+	tallSplitTime, tallBlockTime = 1100, 1000
+)
+
+// tallGrid is the division that takes the least time, of those that give each multiprocessor as many columns.
+func (rows skinny) tallGrid(p Problem, sms int) (best skinnyGrid) {
+	least := int64(0)
+	for splits := int64(1); splits <= cudart.MaxCluster; splits *= 2 {
+		if splits > 1 && splits*skinnyLeastSlices > tiles(p.K, wgmmaSlice) {
+			break
+		}
+		g := skinnyGrid{rows: rows, splits: splits, sharers: 1}
+		blocks := max(1, g.slots(sms)/splits)
+		g.columns = vecElements * tiles(p.N, vecElements*blocks*tiles(p.N, blocks*tallColumns))
+		g.tiles = tiles(p.N, g.columns)
+		if time := g.tallTime(p, sms); least == 0 || time < least {
+			best, least = g, time
+		}
+	}
+	best.stages = best.mostStages(sms)
+	return best
+}
+
+// tallTime is the time that a product takes beyond that of an empty one, in nanoseconds.
+func (g skinnyGrid) tallTime(p Problem, sms int) int64 {
+	const elementBytes = 2
+	k, inTurn := tiles(p.K, g.splits), tiles(g.blocks(), g.slots(sms)) // of a block; blocks of a multiprocessor
+	columns := max(64, 16*tiles(g.columns, 16))                        // that are multiplied
+	return max(
+		inTurn*elementBytes*k*(int64(g.rows)+g.columns)/tallIngest,
+		p.N*elementBytes*p.K/tallFromDRAM,
+		inTurn*tiles(k, wgmmaSlice)*columns*tallUnit/10,
+	) + (g.splits-1)*tallSplitTime + (inTurn-1)*tallBlockTime
+}
