@@ -86,8 +86,8 @@ func TestWaitsInAChainExpireInItsOrder(t *testing.T) {
 	}
 }
 
-// The second rank of a chain stops halfway. The first one goes on to the next launch, in which the ranks behind the second
-// one are missing as well, since they wait for it. It names the second one.
+// The second rank of a chain stops halfway. The first one goes on to the next launch, in which the ranks behind the
+// second one are missing as well, since they wait for it. It names the second one.
 func TestNextLaunchOfAChainNamesTheRankThatStopped(t *testing.T) {
 	t.Parallel()
 	const world, root = 4, 1

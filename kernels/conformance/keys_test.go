@@ -52,7 +52,8 @@ func TestWordsThatExcludeTheFirstKeys(t *testing.T) {
 		})
 	})
 	slices.Sort(tried)
-	if want := []string{"allgather", "alltoall", "broadcast", "broadcast", "gather", "scatter"}; !slices.Equal(tried, want) {
+	want := []string{"allgather", "alltoall", "broadcast", "broadcast", "gather", "scatter"}
+	if !slices.Equal(tried, want) {
 		t.Errorf("tried %v, want %v", tried, want)
 	}
 }

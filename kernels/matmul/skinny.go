@@ -11,8 +11,8 @@ import (
 // skinny is a GEMM by skinny.cu, on compute capability 9.0: the most rows that its A may have.
 type skinny int64
 
-// skinnyHeights lists the rows of A that there is a kernel for, in ascending order. The first one with room for a problem
-// is taken.
+// skinnyHeights lists the rows of A that there is a kernel for, in ascending order. The first one with room for a
+// problem is taken.
 func skinnyHeights() []skinny { return []skinny{16, 32, 64, 128} }
 
 // below is the height below this one, or 0.
@@ -104,7 +104,8 @@ func (rows skinny) grid(p Problem, sms int) skinnyGrid {
 	return g
 }
 
-// mostStages is how many stages fit. Two blocks share a multiprocessor if A has few rows, or if there are several waves.
+// mostStages is how many stages fit. Two blocks share a multiprocessor if A has few rows, or if there are several
+// waves.
 func (g skinnyGrid) mostStages(sms int) int64 {
 	bytes := int64(wgmmaMostShared)
 	if g.rows < skinnyRows || !g.fits(sms) {
