@@ -46,7 +46,11 @@ func allSubjects() (kept []*subject, err error) {
 	if err != nil {
 		return nil, err
 	}
-	list = append(list, fused...)
+	local, err := skinny()
+	if err != nil {
+		return nil, err
+	}
+	list = slices.Concat(list, fused, local)
 	for _, world := range []int{3, 2} {
 		more, err := collectives(world)
 		if err != nil {
