@@ -28,7 +28,7 @@ func (d *data) input(number int) reference.Input {
 	a := d.algorithm(number)
 	in := reference.Input{
 		Seed: d.Seed + uint64(number), DType: d.DType, Op: d.Op, World: d.World, Stepwise: a.Stepwise, Ordered: a.Ordered,
-		ScalesInputs: a.Stepwise && a.File != "",
+		ScalesInputs: a.Stepwise && a.File != "", Chain: a.Chain, Root: d.Root,
 	}
 	if a.Needs.Multicast && d.DType.Kind == collective.FloatingPoint && d.DType.Size == 1 {
 		in.Accumulator = collective.Half // of multimem.ld_reduce

@@ -39,6 +39,7 @@ type Algorithm struct {
 	Accumulator *DType
 	Stepwise    bool
 	Ordered     bool // sums of floats match bit for bit in the order of the ranks
+	Chain       bool // they match in the order of a chain: see reference.Input
 	// Restored lists the areas that must hold their initial values after each call, by their places among the Areas.
 	// Initial makes these values from a byte of an area on, in dst. It leaves dst as it is where the area may hold
 	// anything.

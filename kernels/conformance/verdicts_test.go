@@ -38,7 +38,7 @@ func (s *sharedVerdicts) of(call, part string, got []byte, judge func() referenc
 // judge compares a segment of a rank's output with the reference.
 func (c testCall) judge(m *member, s reference.Segment, got []byte) reference.Verdict {
 	in := c.in
-	in.First = s.First
+	in.First, in.Root = s.First, c.root
 	part := fmt.Sprintf("%+v, source %v, from %d, %d bytes", c.referenceEpilogue(in), s.Source, s.From, len(got))
 	return m.verdicts.of(c.String(), part, got, func() reference.Verdict {
 		if s.Source == reference.Reduced {

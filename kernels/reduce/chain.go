@@ -16,7 +16,7 @@ func Chain() *collective.Algorithm {
 			"that are their own flags; floats, large sizes",
 		Kernels:  collective.WorldlessReductions(name, algorithm, algorithm),
 		MaxRanks: collective.MaxRanks,
-		Stepwise: true,
+		Chain:    true,
 		Blocks:   128,
 	}
 	// The sums of half may be too large for the type where their average is not.

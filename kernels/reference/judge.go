@@ -28,7 +28,7 @@ func (in Input) reduction() judge {
 	switch {
 	case in.DType.Kind != collective.FloatingPoint:
 		return in.integers()
-	case in.Ordered:
+	case in.Ordered, in.Chain:
 		return in.orderedNumbers()
 	case in.ScalesInputs && in.Op == collective.Avg:
 		return in.roundedSum()

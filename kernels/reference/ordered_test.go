@@ -50,3 +50,49 @@ func addedInOrder(in Input, count int64, order []int) []byte {
 	}
 	return out
 }
+
+// Sums and averages of a chain match bit for bit: partial sums are rounded to the element type, the last one is not. Those
+// of another root differ, as do those that round the last sum before they divide it.
+func TestChains(t *testing.T) {
+	const count, world, root = 4096, 5, 1
+	for _, d := range collective.EpilogueDTypes() {
+		for _, op := range []collective.Op{collective.Sum, collective.Avg} {
+			in := Input{Seed: 7, Pattern: Random, DType: d, Op: op, World: world, Chain: true, Root: root}
+			if v := in.Reduced(addedInChain(in, count, false)); v.Wrong != 0 {
+				t.Errorf("%s of %s: %+v", op, d.Name, v)
+			}
+			other := in
+			other.Root = root + 1
+			if v := in.Reduced(addedInChain(other, count, false)); v.Wrong < count/100 {
+				t.Errorf("%s of %s: with another root, only %d of %d differ", op, d.Name, v.Wrong, count)
+			}
+			if v := in.Reduced(addedInChain(in, count, true)); op == collective.Avg && d.Size < 4 && v.Wrong < count/100 {
+				t.Errorf("%s of %s: with the last sum rounded, only %d of %d differ", op, d.Name, v.Wrong, count)
+			}
+		}
+	}
+}
+
+// addedInChain adds the ranks' inputs in float, from the rank behind the root on, and rounds each partial sum. The last
+// sum may be rounded as well.
+func addedInChain(in Input, count int64, roundsLast bool) []byte {
+	size, c := in.DType.Size, codecOf(in.DType)
+	out, buf := make([]byte, count*int64(size)), make([]byte, count*int64(size))
+	sums := make([]float32, count)
+	for k := range in.World {
+		in.Fill(buf, (in.Root+1+k)%in.World)
+		for i := range count {
+			sums[i] += float32(c.decode(get(buf, i, size)))
+			if k < in.World-1 || roundsLast {
+				sums[i] = float32(c.decode(c.encode(float64(sums[i]))))
+			}
+		}
+	}
+	for i := range count {
+		if in.Op == collective.Avg {
+			sums[i] /= float32(in.World)
+		}
+		put(out, i, size, c.encode(float64(sums[i])))
+	}
+	return out
+}
