@@ -103,6 +103,12 @@ func (a *Algorithm) Find(d DType, op Op, e EpilogueKind, world, sm int) (best Ke
 	return best, ok
 }
 
+// AddsInOrder reports whether results of floats match bit for bit in the order of the ranks: those of gpurun's own
+// kernels do, unless the switch or a chain has an order of its own.
+func (a *Algorithm) AddsInOrder() bool {
+	return a.Ordered || a.File == "" && a.Needs.Library == "" && !a.Needs.Multicast && !a.Chain
+}
+
 // Supports reports whether the algorithm has a kernel for a type, operation and
 // epilogue on some architecture.
 func (a *Algorithm) Supports(d DType, op Op, e EpilogueKind) bool {

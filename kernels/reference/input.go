@@ -21,8 +21,8 @@ const (
 	// any order of the ranks.
 	Exact Pattern = iota
 	// Random inputs use all bits of an integer, and all bits of a float's
-	// significand: integers, minima and maxima still match bit for bit, other
-	// results of floats lie within a bound on the rounding errors.
+	// significand: integers, minima and maxima still match bit for bit, and so do
+	// floats whose order is known. Others lie within a bound on the rounding errors.
 	Random
 )
 

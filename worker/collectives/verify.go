@@ -31,7 +31,7 @@ func (r *run) newTrial(c workload.Case, seed uint64, pattern reference.Pattern, 
 	if d := c.Algorithm.Accumulator; d != nil {
 		in.Accumulator = *d
 	}
-	in.Ordered, in.Chain, in.Root = c.Algorithm.Ordered, c.Algorithm.Chain, c.Call.Root
+	in.Ordered, in.Chain, in.Root = c.Algorithm.AddsInOrder(), c.Algorithm.Chain, c.Call.Root
 	return trial{c, in, when}
 }
 
