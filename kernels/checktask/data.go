@@ -27,8 +27,8 @@ func (d *data) recvBytes(c collective.Call) int64 { return c.Bytes() * d.Shape.R
 func (d *data) input(number int) reference.Input {
 	a := d.algorithm(number)
 	in := reference.Input{
-		Seed: d.Seed + uint64(number), DType: d.DType, Op: d.Op, World: d.World, Stepwise: a.Stepwise, Ordered: a.AddsInOrder(),
-		ScalesInputs: a.Stepwise && a.File != "", Chain: a.Chain, Root: d.Root,
+		Seed: d.Seed + uint64(number), DType: d.DType, Op: d.Op, World: d.World, Stepwise: a.Stepwise,
+		Ordered: a.AddsInOrder(), ScalesInputs: a.Stepwise && a.File != "", Chain: a.Chain, Root: d.Root,
 	}
 	if a.Needs.Multicast && d.DType.Kind == collective.FloatingPoint && d.DType.Size == 1 {
 		in.Accumulator = collective.Half // of multimem.ld_reduce

@@ -47,7 +47,9 @@ func calls(world int, keep func(a *collective.Algorithm) bool) []testCall {
 				continue
 			}
 			call := testCall{collective: c, algorithm: a, root: world / 2}
-			call.in = reference.Input{World: world, DType: collective.Float, Op: collective.None, Chain: a.Chain, Ordered: a.AddsInOrder()}
+			call.in = reference.Input{
+				World: world, DType: collective.Float, Op: collective.None, Chain: a.Chain, Ordered: a.AddsInOrder(),
+			}
 			if c.Shape.Reduces {
 				call.in.Op = collective.Sum
 			}

@@ -41,8 +41,8 @@ type Input struct {
 	Accumulator collective.DType
 	// Ordered: the ranks are reduced in the order 0 to n-1, and results of floats match bit for bit.
 	Ordered bool
-	// Chain: they are reduced in the order Root+1, ..., n-1, 0, ..., Root, and every partial result but the last is rounded
-	// to the element type. Results of floats match bit for bit.
+	// Chain: they are reduced in the order Root+1, ..., n-1, 0, ..., Root, and every partial result but the last is
+	// rounded to the element type. Results of floats match bit for bit.
 	Chain bool
 	Root  int
 	// Stepwise allows every partial result to be rounded to the element type, and 8-bit integers to be truncated.

@@ -2,9 +2,9 @@ package reference
 
 import "gpurun/kernels/collective"
 
-// orderedNumbers expects the bits that the ranks' numbers give when they are combined in order and each step is rounded to
-// the type of the computation, or in a chain each but the last to the element type. The steps are computed in fp64. For
-// sums and products of types of up to 24 bits of significand, rounding such a result again gives the rounded result
+// orderedNumbers expects the bits that the ranks' numbers give when they are combined in order and each step is rounded
+// to the type of the computation, or in a chain each but the last to the element type. The steps are computed in fp64.
+// For sums and products of types of up to 24 bits of significand, rounding such a result again gives the rounded result
 // (Figueroa, When is double rounding innocuous?, 1995).
 func (in Input) orderedNumbers() judge {
 	c, number := codecOf(in.DType), in.numbers()

@@ -51,8 +51,8 @@ func addedInOrder(in Input, count int64, order []int) []byte {
 	return out
 }
 
-// Sums and averages of a chain match bit for bit: partial sums are rounded to the element type, the last one is not. Those
-// of another root differ, as do those that round the last sum before they divide it.
+// Sums and averages of a chain match bit for bit: partial sums are rounded to the element type, the last one is not.
+// Those of another root differ, as do those that round the last sum before they divide it.
 func TestChains(t *testing.T) {
 	const count, world, root = 4096, 5, 1
 	for _, d := range collective.EpilogueDTypes() {
