@@ -91,6 +91,24 @@ func TestSkinnyGridsOfConformance(t *testing.T) {
 	}
 }
 
+// On a device of any size, a cluster finds room if each block has a multiprocessor of its own, the tiles cover C, and
+// there are stages for a pipeline.
+func TestSkinnyClustersFindRoom(t *testing.T) {
+	for _, rows := range skinnyHeights() {
+		for _, sms := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 132} {
+			for _, n := range []int64{8, 24, 136, 1000, 8192, 200000} {
+				for _, k := range []int64{8, 520, 1024, 4096, 60000} {
+					p := Problem{M: int64(rows), N: n, K: k, DType: DTypes()[0]}
+					g := rows.grid(p, sms)
+					if g.splits*g.sharers > g.slots(sms) || g.tiles*g.sharers*g.columns < n || g.stages < 2 {
+						t.Errorf("%s on %d multiprocessors: %+v", p, sms, g)
+					}
+				}
+			}
+		}
+	}
+}
+
 // An A of up to 128 rows is multiplied by the first skinny kernel that has room for it, if rows of C are aligned.
 func TestSkinnyIsChosen(t *testing.T) {
 	for _, sms := range []int{132, 78} {

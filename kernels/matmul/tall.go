@@ -17,15 +17,16 @@ const (
 	tallSplitTime, tallBlockTime = 1100, 1000
 )
 
-// tallGrid is the division that takes the least time, of those that give each multiprocessor as many columns.
+// tallGrid is the division that takes the least time, of those that give each multiprocessor as many columns. K is not
+// divided into more parts than there are multiprocessors for.
 func (rows skinny) tallGrid(p Problem, sms int) (best skinnyGrid) {
 	least := int64(0)
 	for splits := int64(1); splits <= cudart.MaxCluster; splits *= 2 {
-		if splits > 1 && splits*skinnyLeastSlices > tiles(p.K, wgmmaSlice) {
+		g := skinnyGrid{rows: rows, splits: splits, sharers: 1}
+		if splits > 1 && (splits*skinnyLeastSlices > tiles(p.K, wgmmaSlice) || splits > g.slots(sms)) {
 			break
 		}
-		g := skinnyGrid{rows: rows, splits: splits, sharers: 1}
-		blocks := max(1, g.slots(sms)/splits)
+		blocks := g.slots(sms) / splits
 		g.columns = vecElements * tiles(p.N, vecElements*blocks*tiles(p.N, blocks*tallColumns))
 		g.tiles = tiles(p.N, g.columns)
 		if time := g.tallTime(p, sms); least == 0 || time < least {
