@@ -38,6 +38,9 @@ func (e Epilogue) Result(got []byte) Verdict {
 		right = e.normalized(got)
 	default:
 		right = e.elementwise()
+		if e.In.Ordered {
+			right = e.inOrder()
+		}
 	}
 	return compare(got, e.In.DType.Size, e.In.First, right)
 }
@@ -86,6 +89,32 @@ func (e Epilogue) elementwise() judge {
 	})
 }
 
+// inOrder expects the bits that the operation gives on the sum in the order of the ranks, both in fp32.
+func (e Epilogue) inOrder() judge {
+	number, c := e.In.numbers(), codecOf(e.In.DType)
+	return func(i int64, got uint64) (uint64, bool) {
+		s := e.sum(number, i)
+		switch e.Kind {
+		case collective.Negate:
+			s = -s
+		case collective.Scale:
+			s *= e.Scale
+		default:
+			s += float32(number(e.weightRank(), i%e.Row))
+		}
+		want := c.encode(float64(s))
+		return want, got == want
+	}
+}
+
+// sum is the sum of element i, in fp32 and in the order of the ranks.
+func (e Epilogue) sum(number func(rank int, i int64) float64, i int64) (sum float32) {
+	for rank := range e.In.World {
+		sum += float32(number(rank, i))
+	}
+	return sum
+}
+
 // residualSums adds the residual to the sums of the allreduce. Every algorithm with this epilogue
 // adds the ranks' numbers in fp32, in the order of ranks, and rounds the sum. The reference does
 // the same: a bound would be useless, because many sums lie half way between two 16-bit numbers.
@@ -93,11 +122,7 @@ func (e Epilogue) elementwise() judge {
 func (e Epilogue) residualSums() value {
 	number, c := e.In.numbers(), codecOf(e.In.DType)
 	return func(i int64) (float64, float64) {
-		var sum float32
-		for rank := range e.In.World {
-			sum += float32(number(rank, i))
-		}
-		want := c.decode(c.encode(float64(sum))) + number(e.residualRank(), i)
+		want := c.decode(c.encode(float64(e.sum(number, i)))) + number(e.residualRank(), i)
 		return want, e.rounded(want, 0)
 	}
 }

@@ -70,6 +70,9 @@ func (k epilogueInFloat) sums(count int64) []float32 {
 	sums := make([]float32, count)
 	input := make([]byte, len(k.residual))
 	for rank := range k.In.World {
+		if k.fault == "in another order" {
+			rank = k.In.World - 1 - rank
+		}
 		k.In.Fill(input, rank)
 		for i := range sums {
 			sums[i] += k.load(input, int64(i))
@@ -214,6 +217,29 @@ func TestEpiloguesInParts(t *testing.T) {
 		got := e.Result(out[:cut*size]).Merge(rest.Result(out[cut*size:]))
 		if diff := cmp.Diff(e.Result(out), got); diff != "" || got.Wrong != 2 || got.First != 100 {
 			t.Errorf("%v: %+v, %s", e, got, diff)
+		}
+	}
+}
+
+// In the order of the ranks, results match bit for bit, and a sum in another order is found.
+func TestEpiloguesInOrder(t *testing.T) {
+	const world, count = 4, 8192
+	for _, e := range everyEpilogue(world, 1024) {
+		if e.Kind == collective.RMSNorm || e.In.Pattern == Exact {
+			continue
+		}
+		ordered := e
+		ordered.In.Ordered = true
+		right, _ := inFloat(e, count, "").run()
+		if v := ordered.Result(right); v.Wrong != 0 {
+			t.Errorf("%v: in order, %+v", e, v)
+		}
+		wrong, _ := inFloat(e, count, "in another order").run()
+		if v := e.Result(wrong); v.Wrong != 0 {
+			t.Errorf("%v: in another order, within bounds, %+v", e, v)
+		}
+		if v := ordered.Result(wrong); v.Wrong < count/100 && e.In.DType.Size == 4 {
+			t.Errorf("%v: in another order, only %d of %d differ", e, v.Wrong, count)
 		}
 	}
 }
