@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"gpurun/cudart"
 	"gpurun/kernels/collective"
 	"gpurun/worker/verify"
 )
@@ -49,8 +50,10 @@ func (r *run) poisonOutputs(buffers []collective.CustomBuffer) error {
 	return nil
 }
 
-// uploadInputs writes all copies of the inputs.
-func (r *run) uploadInputs(t trial, buffers []collective.CustomBuffer) error {
+// eachInput calls do for each copy of this rank's inputs, with its address and what it holds in a verified call.
+func (r *run) eachInput(t trial, buffers []collective.CustomBuffer,
+	do func(b collective.CustomBuffer, at cudart.DevicePtr, content []byte) error,
+) error {
 	for i, b := range buffers {
 		if b.Output {
 			continue
@@ -60,12 +63,22 @@ func (r *run) uploadInputs(t trial, buffers []collective.CustomBuffer) error {
 			return err
 		}
 		for n, at := range b.Copies {
-			if err := r.Stream.Upload(r.Comm.Local(at), contents(n)); err != nil {
-				return fmt.Errorf("uploading the input %s: %w", b.Name, err)
+			if err := do(b, r.Comm.Local(at), contents(n)); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// uploadInputs writes all copies of the inputs.
+func (r *run) uploadInputs(t trial, buffers []collective.CustomBuffer) error {
+	return r.eachInput(t, buffers, func(b collective.CustomBuffer, at cudart.DevicePtr, content []byte) error {
+		if err := r.Stream.Upload(at, content); err != nil {
+			return fmt.Errorf("uploading the input %s: %w", b.Name, err)
+		}
+		return nil
+	})
 }
 
 // contentOfCopies makes the content of the copies of this rank's input. The copies of other calls have other numbers,
@@ -88,24 +101,13 @@ func (r *run) contentOfCopies(t trial, buffers []collective.CustomBuffer, buffer
 
 // compareInputs compares all copies of the inputs with what they were.
 func (r *run) compareInputs(ctx context.Context, t trial, buffers []collective.CustomBuffer) error {
-	for i, b := range buffers {
-		if b.Output {
-			continue
-		}
-		contents, err := r.contentOfCopies(t, buffers, i)
+	return r.eachInput(t, buffers, func(b collective.CustomBuffer, at cudart.DevicePtr, content []byte) error {
+		err := r.staging.Compare(ctx, b.Name, at, b.Bytes, func(dst []byte, from int64) { copy(dst, content[from:]) })
 		if err != nil {
-			return err
+			return fmt.Errorf("the input %s: %w", b.Name, err)
 		}
-		for n, at := range b.Copies {
-			err := r.staging.Compare(ctx, b.Name, r.Comm.Local(at), b.Bytes, func(dst []byte, at int64) {
-				copy(dst, contents(n)[at:])
-			})
-			if err != nil {
-				return fmt.Errorf("the input %s: %w", b.Name, err)
-			}
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // compareIdle fails if a call has written to a copy of an output that other calls use. Those copies are poisoned.
