@@ -2,6 +2,7 @@ package collective
 
 import (
 	"errors"
+	"fmt"
 
 	"gpurun/cudart"
 )
@@ -34,6 +35,9 @@ func Chained(a *Algorithm, keyed int64) {
 		}
 		area := c.Areas(a)[0]
 		most := bytesOfChain(area.Bytes, keyed) / int64(call.DType.Size)
+		if most == 0 && call.Count > 0 {
+			return fmt.Errorf("%s %s cannot run: there is no room for vectors", a.Collective, a.Name)
+		}
 		for call.Count > 0 {
 			part := call
 			part.Count = min(call.Count, most)

@@ -121,8 +121,8 @@ func FloatReductions(collective, algorithm, template string) []Kernel {
 	})
 }
 
-// WorldlessReductions lists the kernels that the macro WORLDLESS_REDUCTIONS makes, for SM90 and EpilogueDTypes.
-func WorldlessReductions(collective, algorithm, template string) []Kernel {
+// AnyWorldReductions lists the kernels that the macro ANY_WORLD_REDUCTIONS makes, for SM90 and EpilogueDTypes.
+func AnyWorldReductions(collective, algorithm, template string) []Kernel {
 	var all []Kernel
 	for _, d := range EpilogueDTypes() {
 		m := module(collective, algorithm, &d, SM90, "")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,6 +15,24 @@ import (
 
 // isChain reports whether the ranks of an algorithm push vectors on from one to the next.
 func isChain(a *collective.Algorithm) bool { return a.Name == "chain" }
+
+// firstOfChain is the rank that sends first.
+func firstOfChain(c testCall, root int) int {
+	if c.collective.Shape.Reduces {
+		return root + 1
+	}
+	return root
+}
+
+// filledForChain is a call of all that fits, whose inputs all ranks have written.
+func filledForChain(m *member, c testCall, root int) (testCall, error) {
+	c.root, c.count = root, c.capacity(bufferBytes)
+	if err := c.fill(m); err != nil {
+		return c, err
+	}
+	m.meet()
+	return c, nil
+}
 
 // A call for which the area is too small takes several launches, the last one shorter.
 func TestChainsInSeveralLaunches(t *testing.T) {
@@ -40,25 +59,35 @@ func TestChainsInSeveralLaunches(t *testing.T) {
 	}
 }
 
+// A chain whose area has no room for a vector is refused.
+func TestChainsWithoutRoom(t *testing.T) {
+	t.Parallel()
+	group{world: 2, areaOf: 1}.run(t, func(m *member) error {
+		for _, c := range calls(m.world, isChain) {
+			c.root, c.count = 0, 1
+			err := c.enqueue(m)
+			if err == nil || !strings.Contains(err.Error(), "chain cannot run: there is no room for vectors") {
+				return fmt.Errorf("%s: want an error, got %w", c, err)
+			}
+		}
+		return nil
+	})
+}
+
 // The first rank of a chain stops halfway. Each rank names the one before it, and waits for an eighth
 // of a time-out longer: the wait for the one that stopped expires first.
 func TestWaitsInAChainExpireInItsOrder(t *testing.T) {
 	t.Parallel()
 	const world, root, timeout = 4, 2, 8 * time.Second
 	for _, c := range calls(world, isChain) {
-		first := root // of broadcast
-		if c.collective.Shape.Reduces {
-			first = root + 1
-		}
+		first := firstOfChain(c, root)
 		var ended [world]time.Duration
 		group{world: world, blocks: 1, timeout: timeout}.run(t, func(m *member) error {
 			defer m.meet() // memory stays until all are done
-			c := c
-			c.root, c.count = root, c.capacity(bufferBytes)
-			if err := c.fill(m); err != nil {
+			c, err := filledForChain(m, c, root)
+			if err != nil {
 				return err
 			}
-			m.meet()
 			began := m.now()
 			if m.rank == first {
 				c.count /= 2
@@ -92,19 +121,14 @@ func TestNextLaunchOfAChainNamesTheRankThatStopped(t *testing.T) {
 	t.Parallel()
 	const world, root = 4, 1
 	for _, c := range calls(world, isChain) {
-		first := root // of broadcast
-		if c.collective.Shape.Reduces {
-			first = root + 1
-		}
+		first := firstOfChain(c, root)
 		stopped := (first + 1) % world
 		group{world: world, blocks: 1, timeout: time.Second}.run(t, func(m *member) error {
 			defer m.meet() // memory stays until all are done
-			c := c
-			c.root, c.count = root, c.capacity(bufferBytes)
-			if err := c.fill(m); err != nil {
+			c, err := filledForChain(m, c, root)
+			if err != nil {
 				return err
 			}
-			m.meet()
 			switch m.rank {
 			case stopped:
 				c.count /= 2
@@ -119,7 +143,7 @@ func TestNextLaunchOfAChainNamesTheRankThatStopped(t *testing.T) {
 				}
 				return err
 			}
-			_, err := m.expectTimeoutOf(c)
+			_, err = m.expectTimeoutOf(c)
 			return err
 		})
 	}
