@@ -24,7 +24,7 @@
 constexpr int kAtOnce = 4;
 constexpr int64_t kGroupVecs = kWarp * kAtOnce;
 
-using Group = VectorPerRank<kAtOnce>; // a lane's vectors of a group
+using Group = Vectors<kAtOnce>; // a lane's vectors of a group
 
 // Where groups lie in the memory for vectors that arrive. `i` is this lane's first vector of a group.
 class Groups {
@@ -45,7 +45,7 @@ class Groups {
   FORCE_INLINE __device__ bool receive(int64_t i, Has has, Group& g, Vec& key) const {
     const auto at = [&](int k) { return k < kAtOnce ? i + k * (int64_t)kWarp : key_at(i); };
     const auto expected = [&](int k) { return k < kAtOnce ? has(k) : has_key(); };
-    VectorPerRank<kAtOnce + 1> arrived = {}; // the last one is the key
+    Vectors<kAtOnce + 1> arrived = {}; // the last one is the key
     if (!link_.receive(at, expected, arrived)) return false;
 #pragma unroll
     for (int k = 0; k < kAtOnce; k++) g.of[k] = arrived.of[k];

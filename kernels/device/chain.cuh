@@ -34,7 +34,7 @@ class Link {
 
   // Waits for vectors at(k) for which expected(k) is true, and leaves zeros in their places. False if the wait has expired.
   template <int kVecs, typename At, typename Expected>
-  FORCE_INLINE __device__ bool receive(At at, Expected expected, VectorPerRank<kVecs>& arrived) const {
+  FORCE_INLINE __device__ bool receive(At at, Expected expected, Vectors<kVecs>& arrived) const {
     const auto address = [&](int k) { return in_ + at(k) * kVecBytes; };
     const auto missing = [&](int k) { return expected(k) && !is_full(arrived.of[k]); };
 #pragma unroll

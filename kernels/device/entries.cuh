@@ -36,7 +36,7 @@ FORCE_INLINE __device__ void prefetch_params([[maybe_unused]] const Params& p) {
 #endif
 
 // An entry point for any operation, and one for sums, of a kernel whose code does not depend on the number of ranks.
-#define WORLDLESS_REDUCTIONS(kernel)          \
+#define ANY_WORLD_REDUCTIONS(kernel)         \
   ENTRY(kernel##_any, (kernel<ELEMENT, Any>)) \
   ENTRY(kernel##_sum, (kernel<ELEMENT, Sum>))
 

@@ -20,7 +20,7 @@ FORCE_INLINE __device__ void each_row(int64_t begin, int64_t end, F f) {
 // A key for the rows in which each lane has vectors of[0], of[1], ...: no word is its inverse. All lanes of the warp call it;
 // vectors that a lane does not have are zeros.
 template <int kVecs>
-FORCE_INLINE __device__ uint32_t key_for(const VectorPerRank<kVecs>& vectors) {
+FORCE_INLINE __device__ uint32_t key_for(const Vectors<kVecs>& vectors) {
   for (uint32_t key = 0x9e3779b9;; key += 2) { // odd, so never 0; one of any 129 is a key for a row's 128 words
     bool fits = true;
 #pragma unroll
@@ -44,7 +44,7 @@ class KeyedMailboxes : public Mailboxes<N> {
   // Stores a row to `mailbox` on every rank that each(f) calls f with.
   template <typename Each>
   FORCE_INLINE __device__ void send_row(uint32_t mailbox, int64_t index, bool has, Vec v, Each each) const {
-    const uint32_t key = key_for(VectorPerRank<1>{has ? v : Vec{}});
+    const uint32_t key = key_for(Vectors<1>{has ? v : Vec{}});
     each([&](uint32_t to) {
       if (has) this->send(to, mailbox, index, v ^ key);
       if (is_first()) this->send(to, mailbox, key_at(index), Vec{key, key, key, key});
@@ -62,7 +62,7 @@ class KeyedMailboxes : public Mailboxes<N> {
       const auto from = [&](uint32_t k) { return k % N; };
       const auto at = [&](uint32_t k) { return this->offset(from(k), k < N ? index : key_at(index)); };
       const auto expected = [&](uint32_t k) { return from(k) != p.rank && (k < N ? has : is_first()); };
-      const VectorPerRank<2 * N> got = this->template poll_each<2 * N>(from, at, expected);
+      const Vectors<2 * N> got = this->template poll_each<2 * N>(from, at, expected);
       each_rank<N, 0>(p, [&](uint32_t r) { each(r, r == p.rank ? own : got.of[r] ^ from_first_lane(got.of[N + r].x)); });
     }
   }
@@ -72,7 +72,7 @@ class KeyedMailboxes : public Mailboxes<N> {
     const auto from = [&](uint32_t) { return rank; };
     const auto at = [&](uint32_t k) { return this->offset(rank, k == 0 ? index : key_at(index)); };
     const auto expected = [&](uint32_t k) { return k == 0 ? has : is_first(); };
-    const VectorPerRank<2> got = this->template poll_each<2>(from, at, expected);
+    const Vectors<2> got = this->template poll_each<2>(from, at, expected);
     return got.of[0] ^ from_first_lane(got.of[1].x);
   }
 

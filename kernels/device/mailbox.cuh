@@ -85,7 +85,7 @@ class Mailboxes {
     if constexpr (N == 0) {
       each_rank<0, 0>(p_, [&](uint32_t r) { each(r, poll<1>(first_mailbox, r, index, expected).of[0]); });
     } else {
-      const VectorPerRank<N> vectors = poll<N>(first_mailbox, 0, index, expected);
+      const Vectors<N> vectors = poll<N>(first_mailbox, 0, index, expected);
       each_rank<N, 0>(p_, [&](uint32_t r) { each(r, vectors.of[r]); });
     }
   }
@@ -106,7 +106,7 @@ class Mailboxes {
 
   // Polls until the expected vectors of ranks [first, first + kRanks) have arrived, and empties their mailboxes.
   template <int kRanks, typename Expected>
-  FORCE_INLINE __device__ VectorPerRank<kRanks> poll(uint32_t first_mailbox, uint32_t first, int64_t index, Expected expected) {
+  FORCE_INLINE __device__ Vectors<kRanks> poll(uint32_t first_mailbox, uint32_t first, int64_t index, Expected expected) {
     const auto rank = [&](uint32_t k) { return first + k; };
     return poll_each<kRanks>(
         rank, [&](uint32_t k) { return offset(first_mailbox + rank(k), index); },
@@ -116,9 +116,9 @@ class Mailboxes {
   // Polls until those vectors k have arrived for which expected(k) is true, from rank(k) at offset(k), and empties them. All
   // loads are issued before the first is checked, and only what is missing is polled again.
   template <int kVecs, typename Rank, typename Offset, typename Expected>
-  FORCE_INLINE __device__ VectorPerRank<kVecs> poll_each(Rank rank, Offset offset, Expected expected) {
+  FORCE_INLINE __device__ Vectors<kVecs> poll_each(Rank rank, Offset offset, Expected expected) {
     const auto at = [&](uint32_t k) { return p_.peers[p_.rank] + offset(k); };
-    VectorPerRank<kVecs> seen = {};
+    Vectors<kVecs> seen = {};
 #pragma unroll
     for (uint32_t k = 0; k < kVecs; k++)
       if (expected(k)) seen.of[k] = ld_mailbox(at(k));

@@ -82,7 +82,7 @@ class PacketSlot {
       first(from(0));
       each_rank<0, 1>(p_, [&](uint32_t r) { each(r, from(r)); });
     } else {
-      const VectorPerRank<N> vectors = poll<N>(0, at);
+      const Vectors<N> vectors = poll<N>(0, at);
       const auto from = [&](uint32_t r) { return r == p_.rank ? own : vectors.of[r]; };
       first(from(0));
       each_rank<N, 1>(p_, [&](uint32_t r) { each(r, from(r)); });
@@ -95,7 +95,7 @@ class PacketSlot {
   // Polls until vector at(r) has arrived from each of kRanks ranks from `first` on, except this one. All loads are issued
   // before the first is checked. A wait that fails returns any data.
   template <int kRanks, typename At>
-  FORCE_INLINE __device__ VectorPerRank<kRanks> poll(uint32_t first, At at) {
+  FORCE_INLINE __device__ Vectors<kRanks> poll(uint32_t first, At at) {
     for (Deadline deadline;;) {
       Packets seen[kRanks] = {};
       uint32_t missing = kMaxRanks, found = 0;
@@ -113,7 +113,7 @@ class PacketSlot {
         failed_ = true;
       }
       if (missing != kMaxRanks && !failed_) continue;
-      VectorPerRank<kRanks> vectors;
+      Vectors<kRanks> vectors;
 #pragma unroll
       for (uint32_t k = 0; k < kRanks; k++) vectors.of[k] = seen[k].data();
       return vectors;

@@ -4,10 +4,10 @@
 #include "reduce.cuh"
 #include "vector.cuh"
 
-// A vector from each of kRanks ranks.
-template <int kRanks>
-struct VectorPerRank {
-  Vec of[kRanks];
+// Some vectors: one from each rank, or those that a lane has of several rows.
+template <int kCount>
+struct Vectors {
+  Vec of[kCount];
 };
 
 // The rank that is `steps` after this one; rank 0 comes after the last.

@@ -62,7 +62,7 @@ FORCE_INLINE __device__ void send_to_peers(const Params& p, const KeyedMailboxes
   } else if constexpr (N == 0) {
     each_rank<N, 1>(p, [&](uint32_t steps) { send_to(rank_after<N>(p, steps), load(steps)); });
   } else { // all loads are issued before the first vector is sent
-    VectorPerRank<N> after;
+    Vectors<N> after;
     each_rank<N, 1>(p, [&](uint32_t steps) { after.of[steps] = load(steps); });
     each_rank<N, 1>(p, [&](uint32_t steps) { send_to(rank_after<N>(p, steps), after.of[steps]); });
   }

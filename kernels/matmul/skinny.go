@@ -56,7 +56,7 @@ func (rows skinny) gemm() *GEMM {
 	}
 }
 
-// cost is the time in which the B of the busiest multiprocessor arrives.
+// cost is the time in which the B of the busiest multiprocessor arrives; of more than skinnyRows rows, tallTime.
 func (rows skinny) cost(w shardedProblem, sms int) int64 {
 	if w.M > int64(rows) || w.M <= rows.below() || w.N%vecElements != 0 { // rows of C are stored as vectors
 		return math.MaxInt64

@@ -29,7 +29,7 @@ enum Role { kFirst, kMiddle, kLast };
 // Moves the vectors at(0), ..., at(kVecs - 1). False if the wait for them has expired.
 template <typename T, typename Op, Role role, int kVecs, typename At>
 FORCE_INLINE __device__ bool move_on(const Params& p, const Link& link, const Buffer& recv, At at, const Vec (&own)[kVecs]) {
-  VectorPerRank<kVecs> arrived = {};
+  Vectors<kVecs> arrived = {};
   if (role != kFirst && !link.receive(at, [](int) { return true; }, arrived)) return false;
 #pragma unroll
   for (int k = 0; k < kVecs; k++) {
@@ -108,4 +108,4 @@ FORCE_INLINE __device__ void chain(const Params& p) {
   move_all<T, Op, kMiddle>(p, link);
 }
 
-WORLDLESS_REDUCTIONS(chain)
+ANY_WORLD_REDUCTIONS(chain)

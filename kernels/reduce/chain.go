@@ -14,7 +14,7 @@ func Chain() *collective.Algorithm {
 		Name:       algorithm,
 		Summary: "each rank adds its input to what the rank before pushes, rounds, and pushes it on, in words " +
 			"that are their own flags; floats, large sizes",
-		Kernels:  collective.WorldlessReductions(name, algorithm, algorithm),
+		Kernels:  collective.AnyWorldReductions(name, algorithm, algorithm),
 		MaxRanks: collective.MaxRanks,
 		Chain:    true,
 		Blocks:   128,
