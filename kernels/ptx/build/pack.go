@@ -14,7 +14,7 @@ import (
 const packed = "packed"
 
 // mostDictionaries is how many other modules are unpacked before a module, at most.
-const mostDictionaries = 3
+const mostDictionaries = 6
 
 // packAll compresses the modules of a folder whose compressed file holds something else, writes the name of their
 // compiler beside them, and removes other files. The dictionary of a module is the earlier module of its source with
