@@ -43,6 +43,7 @@ type Params struct {
 	FirstTiles                   [schedule.MostClusters]uint8
 	_                            [24]byte // tensor maps lie at multiples of cudart.TensorMapAlign
 	MapA, MapAFull, MapB         encodedMap
+	MapATail, MapAFullTail       encodedMap
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.

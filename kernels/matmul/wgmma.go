@@ -142,12 +142,18 @@ func (columns wgmma) fillParams(r *Runner, p *Params, w shardedProblem) error {
 	if w.gathers {
 		a.shards, full.shards, full.rows = 1, int64(w.shards), w.rowsOfA
 	}
+	aTail, fullTail := a, full
+	if tail := rowsOfShard(w.M, w.shards) % (wgmmaRows / wgmmaCluster); tail > 0 {
+		aTail.boxRows, fullTail.boxRows = int(tail), int(tail)
+	}
 	for _, m := range []struct {
 		to *encodedMap
 		of matrix
 	}{
 		{&p.MapA, a},
 		{&p.MapAFull, full},
+		{&p.MapATail, aTail},
+		{&p.MapAFullTail, fullTail},
 		{&p.MapB, matrix{p.B, p.N, p.K, 0, int(columns) / wgmmaCluster, w.DType.Name}},
 	} {
 		text, err := r.tensorMap(m.of)

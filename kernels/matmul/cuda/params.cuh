@@ -57,6 +57,8 @@ struct MatmulParams {
   TensorMap map_a;     // of the matrices of that name, or nothing; of a gather, those of A have shards as third dimension
   TensorMap map_a_full;
   TensorMap map_b;
+  TensorMap map_a_tail; // the same with a smaller box: of the rows that a shard has after its last whole box, see tails.cuh
+  TensorMap map_a_full_tail;
 };
 
 // The address on another rank that corresponds to an address in this rank's symmetric memory.

@@ -18,8 +18,8 @@
 //   4. epilogue: the sums are rounded into shared memory, by rows of C, and stored as vectors
 //
 // Buffers: A and C lie by rows, B by columns, whose number is a multiple of 8; tensor maps of A and B, with boxes of kSlice
-// elements of k by a block's share of the rows of A, or by tile_columns columns of B, swizzled by 128 bytes. Elements of a box
-// beyond the matrices arrive as zeros.
+// elements of k by the rows of A, or a share of kRows where blocks share A, or by tile_columns columns of B, swizzled by 128
+// bytes. Elements of a box beyond the matrices arrive as zeros.
 //
 // Memory order: mbarriers order copies and products. Barriers of the cluster order the last products before the sums that
 // are stored where the operands were, and those before they are added. No block ends while another still arrives at its
@@ -34,6 +34,7 @@
 #include "fragments.cuh"
 #include "multiply.cuh"
 #include "pipeline.cuh"
+#include "tails.cuh"
 #include "trace.cuh"
 
 constexpr int kRows = ROWS, kSlice = 64, kRowBytes = kSlice * kElementBytes, kWgmmaRows = 64;
@@ -100,6 +101,7 @@ struct Work {
   uint32_t splits, sharers; // parts of k, and blocks with the same part
   uint32_t part, share;     // this block's
   int32_t column;           // the first one of the tile
+  uint32_t rows;            // of A that each block copies
   int32_t k_begin, k_end;   // slices
 
   FORCE_INLINE __device__ explicit Work(const MatmulParams& p) : splits(p.cluster_splits), sharers(cluster_blocks() / p.cluster_splits) {
@@ -107,6 +109,7 @@ struct Work {
     part = rank / sharers;
     share = rank % sharers;
     column = (cluster * sharers + share) * p.tile_columns;
+    rows = sharers == 1 ? p.m : kRows / sharers;
     const uint32_t slices = (p.k + kSlice - 1) / kSlice;
     k_begin = slices * part / splits;
     k_end = slices * (part + 1) / splits;
@@ -136,21 +139,24 @@ struct Work {
   }
 };
 
-// Makes the columns of B zeros, in all stages, that the tile does not have, by the consumers.
-FORCE_INLINE __device__ void clear_columns(const MatmulParams& p, Pipeline pipeline) {
-  const uint32_t from = p.tile_columns * kRowBytes;
+// Makes zeros of what no copy writes, in all stages, by the consumers.
+FORCE_INLINE __device__ void clear_tails(const MatmulParams& p, const Work& work, Pipeline pipeline) {
+  const uint32_t b = p.tile_columns * kRowBytes, a = work.rows * work.sharers * kRowBytes; // bytes that are copied
+  if (b == pipeline.bytes_of_b && a == kBytesOfA) return;
 #pragma nounroll
-  for (uint32_t s = 0; s < p.stages; s++)
-    for (uint32_t at = from + thread_id() * kVecBytes; at < pipeline.bytes_of_b; at += kConsumerThreads * kVecBytes) st_shared(pipeline.b(s) + at, Vec{});
+  for (uint32_t s = 0; s < p.stages; s++) {
+    clear_shared(pipeline.b(s) + b, pipeline.b(s) + pipeline.bytes_of_b, thread_id(), kConsumerThreads);
+    clear_shared(pipeline.a(s, 0) + a, pipeline.a(s, kRows), thread_id(), kConsumerThreads);
+  }
   fence_async_proxy_shared(); // orders the zeros before the products of all consumers, behind the barrier
   consumer_sync();
 }
 
 // The producer: one thread loads all operands.
 FORCE_INLINE __device__ void run_producer(const MatmulParams& p, const Work& work, Pipeline pipeline) {
-  const uint32_t rows = kRows / work.sharers, first = work.share * rows; // of A that this block copies
+  const uint32_t first = work.share * work.rows; // of the rows of A that this block copies
   const uint16_t sharers = ((1 << work.sharers) - 1) << work.with_share(0);
-  const uint32_t bytes = p.tile_columns * kRowBytes + kBytesOfA; // of a stage
+  const uint32_t bytes = (p.tile_columns + work.rows * work.sharers) * kRowBytes; // of a stage
   Pipeline::State state;
   for (int32_t s = work.k_begin; s < work.k_end; s++, state.advance(p.stages)) {
     pipeline.producer_acquire(state, bytes);
@@ -270,7 +276,7 @@ FORCE_INLINE __device__ void multiply_tile(const MatmulParams& p) {
     fence_mbarrier_init();
   }
   if (thread_id() == 0) prefetch_tensor_map(p.map_b), prefetch_tensor_map(p.map_a);
-  if (kTransposed && consumes && p.tile_columns < kTileColumns) clear_columns(p, pipeline);
+  if (consumes) clear_tails(p, work, pipeline);
   cluster_sync_mbarriers();
   grid_dependency_sync();
   float sums[kSums] = {};

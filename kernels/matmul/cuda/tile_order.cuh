@@ -44,6 +44,7 @@ class TileOrder {
   FORCE_INLINE __device__ int32_t per_shard() const { return down_ * across_; }
 
   FORCE_INLINE __device__ int32_t across() const { return across_; }
+  FORCE_INLINE __device__ int32_t rows_of_first_shard() const { return shard_rows_; }
 
   FORCE_INLINE __device__ int32_t rows_of_shard(uint32_t owner) const {
     const int32_t left = rows_ - (int32_t)owner * shard_rows_;

@@ -17,9 +17,8 @@
 // expired, none of this is done: see exchange.cuh.
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice elements of k by kRows rows of
-// A, or by kColumns / 2 columns of B, swizzled by 128 bytes. Elements of a box beyond the matrices arrive as zeros. A gather's
-// maps of A have a third dimension, the shards: rows of a box beyond its shard arrive as zeros, too, and not as rows of the
-// next shard, which may not have arrived.
+// A, or fewer where a shard ends (tails.cuh), or by kColumns / 2 columns of B, swizzled by 128 bytes. Elements of a box beyond
+// the matrices arrive as zeros. A gather's maps of A have a third dimension, the shards.
 //
 // Memory order: mbarriers order copies, products and stores. Proxy fences order what threads have written, or acquired,
 // before the copies that read it. The exchange orders what passes between ranks: parts have been written before it
@@ -35,40 +34,67 @@
 #include "multiply.cuh"
 #include "reduced.cuh"
 #include "splitk.cuh"
+#include "tails.cuh"
 #include "trace.cuh"
 
-// The producer: one thread loads all operands.
+// Makes zeros of the rows of A that the first tile does not copy into the stages. Later tiles find there what was copied before.
+// All threads of the cluster call it, and meet.
+template <int kColumns>
+FORCE_INLINE __device__ void clear_tails(SharedLayout<kColumns> at, const Tile& first) {
+  using Layout = SharedLayout<kColumns>;
+  const int32_t rows = first.k_end - first.k_begin < (int32_t)Layout::kStagesOfA ? 0 : first.rows; // in all stages
+  if (rows >= kClusterBlocks * kRows) return cluster_sync_mbarriers();
+  const auto a = at.a();
+  const uint32_t from = rows_within(rows - (int32_t)cluster_rank() * kRows, kRows) * kRowBytes;
+  const uint32_t thread = thread_id() - kWarpgroup, threads = kThreads - kWarpgroup; // a thread of the others makes mbarriers meanwhile
+  for (uint32_t s = 0; thread < threads && s < Layout::kStagesOfA; s++)
+    clear_shared(a.at(s) + from, a.at(s) + Layout::kBytesOfA, thread, threads);
+  fence_async_proxy_shared(); // orders the zeros before products, and before copies of later tiles, behind the barrier
+  cluster_sync();
+}
+
+// The producer: one thread loads all operands, without what is beyond the matrices: nobody stores what that is multiplied to.
 template <int kColumns, typename Exchange>
 FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kColumns> at, Exchange exchange, const Tile& first_tile) {
   constexpr uint16_t kAll = (1 << kClusterBlocks) - 1;
   constexpr int kShare = kColumns / kClusterBlocks;
   const auto a = at.a();
   const auto b = at.b();
-  const uint32_t first = cluster_rank() * kShare; // of the columns that this block copies
+  const int32_t first = cluster_rank() * kShare; // of the columns that this block copies
+  const int32_t shard_rows = exchange.order().rows_of_first_shard();
   typename SharedLayout<kColumns>::PipelineStates state;
   each_tile(exchange, first_tile, [&](const Tile& t) {
     if (exchange.wait_for_rows(t, kRows) != RowsState::kReady) fence_async_proxy();
     const bool in_shard = Exchange::kGathers && exchange.is_local(t); // A is this rank's shard
-    const TensorMap& map = Exchange::kGathers && !in_shard ? p.map_a_full : p.map_a;
     const int32_t row = t.row + (Exchange::kGathers ? 0 : t.shard_row);
-    const auto copy_a = [&](int32_t s) {
-      a.producer_acquire(state.a);
-      if constexpr (Exchange::kGathers)
-        tma_load(a.at(state.a.stage), map, s * kSlice, row, in_shard ? 0 : t.owner, a.full(state.a.stage));
-      else
-        tma_load(a.at(state.a.stage), map, s * kSlice, row, a.full(state.a.stage));
+    const int32_t rows = t.rows > 0 ? rows_within(shard_rows - t.row, kRows) : 0; // in the box
+    const TensorMap& whole = Exchange::kGathers && !in_shard ? p.map_a_full : p.map_a;
+    const TensorMap& tail = Exchange::kGathers && !in_shard ? p.map_a_full_tail : p.map_a_tail;
+    const auto copy_slices = [&](const TensorMap& map_a, int32_t box_rows) {
+      const auto copy_a = [&](int32_t s) {
+        a.producer_acquire(state.a, box_rows * kRowBytes);
+        if (box_rows == 0) return;
+        if constexpr (Exchange::kGathers)
+          tma_load(a.at(state.a.stage), map_a, s * kSlice, row, in_shard ? 0 : t.owner, a.full(state.a.stage));
+        else
+          tma_load(a.at(state.a.stage), map_a, s * kSlice, row, a.full(state.a.stage));
+      };
+      const auto copy_b = [&](int32_t s) {
+        b.producer_acquire(state.b);
+        tma_load_multicast(kAll, b.at(state.b.stage) + first * kRowBytes, p.map_b, s * kSlice, t.column + first, b.full(state.b.stage));
+      };
+      // B first where its pipeline is longer, which would never be full otherwise; else A first, which was faster.
+      for (int32_t s = t.k_begin; s < t.k_end; s++, state.advance()) {
+        if constexpr (SharedLayout<kColumns>::kStagesOfB > SharedLayout<kColumns>::kStagesOfA)
+          copy_b(s), copy_a(s);
+        else
+          copy_a(s), copy_b(s);
+      }
     };
-    const auto copy_b = [&](int32_t s) {
-      b.producer_acquire(state.b);
-      tma_load_multicast(kAll, b.at(state.b.stage) + first * kRowBytes, p.map_b, s * kSlice, t.column + first, b.full(state.b.stage));
-    };
-    // B first where its pipeline is longer, which would never be full otherwise; else A first, which was faster.
-    for (int32_t s = t.k_begin; s < t.k_end; s++, state.advance()) {
-      if constexpr (SharedLayout<kColumns>::kStagesOfB > SharedLayout<kColumns>::kStagesOfA)
-        copy_b(s), copy_a(s);
-      else
-        copy_a(s), copy_b(s);
-    }
+    if (rows == kRows)
+      copy_slices(whole, kRows);
+    else
+      copy_slices(tail, rows);
   });
 }
 
@@ -135,7 +161,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   }
   const Tile first = first_tile(Exchange{p});
   compute_here(first);
-  cluster_sync_mbarriers();
+  clear_tails<kColumns>(at, first);
   ClusterEnd end;
   if (group == 0) {
     warpgroup_reg_dealloc<40>();
