@@ -37,6 +37,20 @@ FORCE_INLINE __device__ void mbarrier_wait(uint32_t barrier, uint32_t parity) {
   } while (done == 0);
 }
 
+// The same, and acquires what other blocks of the cluster have stored asynchronously.
+FORCE_INLINE __device__ void mbarrier_wait_cluster(uint32_t barrier, uint32_t parity) {
+  uint32_t done;
+  do {
+    asm volatile(
+        "{\n\t.reg .pred ended;\n\t"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 ended, [%1], %2;\n\t"
+        "selp.u32 %0, 1, 0, ended;\n\t}"
+        : "=r"(done)
+        : "r"(barrier), "r"(parity)
+        : "memory");
+  } while (done == 0);
+}
+
 // Orders this thread's earlier loads and stores before asynchronous copies that are issued later, by itself or by a
 // thread that it synchronizes with.
 FORCE_INLINE __device__ void fence_async_proxy() { asm volatile("fence.proxy.async;" ::: "memory"); }

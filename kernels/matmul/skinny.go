@@ -30,6 +30,8 @@ const (
 	skinnyColumns     = 64        // of C, in a tile, at most; tallColumns for an A of more than skinnyRows
 	skinnyRows        = 64        // of A, at most, for each warpgroup that multiplies
 	skinnyBarriers    = 16        // bytes of the mbarriers of a stage
+	skinnyGroup       = 16        // columns of the multiplication whose sums are sent together
+	skinnyGroupBytes  = 4 << 10   // of these sums
 	skinnyHalfShared  = 113 << 10 // bytes of each of two blocks that share a multiprocessor
 	skinnySliceTime   = 130       // in the unit of wgmma.tileTime: B crosses DRAM at 4 TB/s
 	skinnyLeastSlices = 4         // of a block, where K is divided
@@ -76,6 +78,7 @@ type skinnyGrid struct {
 	splits  int64 // parts of K, in blocks of one cluster
 	sharers int64 // blocks of a cluster with the same part of K, which share A
 	stages  int64
+	inbox   int64 // bytes of a block's shared memory for the sums of other parts of K, and an mbarrier
 }
 
 // grid divides K as long as the clusters fit at once. Where A has many rows, blocks share it, likewise. Two blocks
@@ -100,18 +103,23 @@ func (rows skinny) grid(p Problem, sms int) skinnyGrid {
 			g = shared
 		}
 	}
-	g.stages = g.mostStages(sms)
-	return g
+	return g.fill(p, sms)
 }
 
-// mostStages is how many stages fit. Two blocks share a multiprocessor if A has few rows, or if there are several
-// waves.
-func (g skinnyGrid) mostStages(sms int) int64 {
+// fill adds the inbox, and as many stages as fit beside it. Two blocks share a multiprocessor if A has few rows, or if
+// there are several waves.
+func (g skinnyGrid) fill(p Problem, sms int) skinnyGrid {
+	consumers, columns := int64(1), p.M // of the multiplication
+	if g.rows > skinnyRows {
+		consumers, columns = int64(g.rows)/skinnyRows, g.columns
+	}
+	g.inbox = skinnyBarriers + (g.splits-1)*tiles(consumers*tiles(columns, skinnyGroup), g.splits)*skinnyGroupBytes
 	bytes := int64(wgmmaMostShared)
 	if g.rows < skinnyRows || !g.fits(sms) {
 		bytes = skinnyHalfShared
 	}
-	return bytes / (g.stageBytes() + skinnyBarriers)
+	g.stages = (bytes - g.inbox) / (g.stageBytes() + skinnyBarriers)
+	return g
 }
 
 // skinnyTileColumns is the width of tiles: so narrow that as many multiprocessors as possible have one, or two where
@@ -146,7 +154,7 @@ func (g skinnyGrid) launch() cudart.Launch {
 		PDL:         true,
 		Blocks:      int(g.blocks()),
 		Threads:     128*max(1, int(g.rows)/skinnyRows) + 32,
-		SharedBytes: int(g.stages * (g.stageBytes() + skinnyBarriers)),
+		SharedBytes: int(g.stages*(g.stageBytes()+skinnyBarriers) + g.inbox),
 		Cluster:     int(g.sharers * g.splits),
 	}
 }

@@ -33,8 +33,7 @@ func (rows skinny) tallGrid(p Problem, sms int) (best skinnyGrid) {
 			best, least = g, time
 		}
 	}
-	best.stages = best.mostStages(sms)
-	return best
+	return best.fill(p, sms)
 }
 
 // tallTime is the time that a product takes beyond that of an empty one, in nanoseconds.

@@ -61,17 +61,16 @@ func (columns wgmma) pairs(p Problem, shards int) int64 {
 func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 	l := columns.lastWave(w, sms)
 	time := (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
-	if w.M <= wgmmaRows/wgmmaCluster { // a block of each cluster has no rows, and few blocks load B
+	if w.M <= wgmmaRows/wgmmaCluster { // skinny.cu is faster, which its own cost does not say of all GPUs
 		time *= 2
 	}
 	return time
 }
 
 // tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose
-// power is capped: kernels/NOTES.md. Those of 176, 112 and 96 columns are
-// estimates.
+// power is capped: kernels/NOTES.md.
 func (columns wgmma) tileTime() int64 {
-	return map[wgmma]int64{256: 272, 224: 236, 176: 192, 128: 148, 112: 128, 96: 114}[columns]
+	return map[wgmma]int64{256: 272, 224: 236, 176: 188, 128: 148, 112: 132, 96: 120}[columns]
 }
 
 // linkBytes is the number of bytes that an H200's links carry in one direction in a cycle of its multiprocessors.

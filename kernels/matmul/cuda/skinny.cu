@@ -13,20 +13,20 @@
 //      and its share of the rows of A, which is multicast to the blocks that share A
 //   2. mainloop: the consumers multiply the slices as they arrive, accumulating in registers
 //   3. reduction: groups of the accumulators, 16 columns of the multiplication, belong to the parts of k in turn. Each
-//      consumer stores its sums of the other parts' groups to their shared memory, where the stages were, and adds what it
-//      is sent to its own
+//      consumer sends its sums of the other parts' groups to their inboxes in shared memory, asynchronously (st.async), and
+//      adds what it is sent to its own
 //   4. epilogue: the sums are rounded into shared memory, by rows of C, and stored as vectors
 //
 // Buffers: A and C lie by rows, B by columns, whose number is a multiple of 8; tensor maps of A and B, with boxes of kSlice
 // elements of k by the rows of A, or a share of kRows where blocks share A, or by tile_columns columns of B, swizzled by 128
 // bytes. Elements of a box beyond the matrices arrive as zeros.
 //
-// Memory order: mbarriers order copies and products. Barriers of the cluster order the last products before the sums that
-// are stored where the operands were, and those before they are added. No block ends while another still arrives at its
-// mbarriers.
+// Memory order: mbarriers order copies and products, and the sums that are sent before they are added. A barrier of the
+// consumers orders the last products before the rows that are staged where the operands were. No block ends while another
+// still arrives at its mbarriers.
 //
-// The caller gives clusters of up to 8 blocks, of kThreads threads, and shared memory for p.stages stages and their mbarriers:
-// at least 96 KB. All rows of A are in one tile. sm_90a. A module has tiles of -DROWS rows.
+// The caller gives clusters of up to 8 blocks, of kThreads threads, and shared memory for p.stages stages and their mbarriers,
+// at least 96 KB, and for the inbox. All rows of A are in one tile. sm_90a. A module has tiles of -DROWS rows.
 
 #include "../../device/entries.cuh"
 #include "../../device/shared.cuh"
@@ -52,6 +52,8 @@ constexpr uint32_t kPitch = kTransposed ? (kStagedVecs + 1) * kVecBytes : 3 * kV
 
 // A stage has the columns of B, and behind them the rows of A. Transposed, there is room for 64 columns of B. Else there is room
 // for those of the tile: a multiplication of more columns takes rows of A for the others, and nobody stores what it makes of them.
+//
+// Behind the mbarriers is another one for sums of other parts of k, and the inbox that they arrive in.
 struct Pipeline : OperandPipeline<0, uint32_t> {
   uint32_t bytes_of_b;
 
@@ -62,6 +64,8 @@ struct Pipeline : OperandPipeline<0, uint32_t> {
     barriers = stages + count * (bytes_of_b + kBytesOfA);
   }
 
+  FORCE_INLINE __device__ uint32_t sums_arrived() const { return barriers + count * kBarrierBytes; }
+  FORCE_INLINE __device__ uint32_t inbox() const { return sums_arrived() + kVecBytes; }
   FORCE_INLINE __device__ uint32_t b(uint32_t stage) const { return stages + stage * (bytes_of_b + kBytesOfA); }
   FORCE_INLINE __device__ uint32_t a(uint32_t stage, uint32_t row) const { return b(stage) + bytes_of_b + row * kRowBytes; }
 };
@@ -80,8 +84,11 @@ FORCE_INLINE __device__ uint32_t in_block(uint32_t address, uint32_t block) {
   return there;
 }
 
-FORCE_INLINE __device__ void st_cluster(uint32_t address, const float* v) {
-  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(address), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3]) : "memory");
+// Stores four numbers to another block's shared memory. An mbarrier of that block counts their bytes when they are there.
+FORCE_INLINE __device__ void st_async(uint32_t address, const float* v, uint32_t barrier) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(address), "f"(v[0]),
+               "f"(v[1]), "f"(v[2]), "f"(v[3]), "r"(barrier)
+               : "memory");
 }
 
 FORCE_INLINE __device__ void add_shared(float* v, uint32_t address) {
@@ -124,6 +131,10 @@ struct Work {
   static FORCE_INLINE __device__ uint32_t groups(const MatmulParams& p) {
     return ((kTransposed ? p.m : p.tile_columns) + kGroupColumns - 1) / kGroupColumns;
   }
+
+  // The groups of all consumers that this block's part owns, and those that a part owns at most.
+  FORCE_INLINE __device__ uint32_t own_groups(const MatmulParams& p) const { return (kConsumers * groups(p) + splits - 1 - part) / splits; }
+  FORCE_INLINE __device__ uint32_t most_groups(const MatmulParams& p) const { return (kConsumers * groups(p) + splits - 1) / splits; }
 
   // Calls f(first, owner, slot) for the groups of this consumer: the group begins at sums[first], and is the owner's group
   // number `slot`.
@@ -209,23 +220,24 @@ FORCE_INLINE __device__ void multiply_columns(const MatmulParams& p, const Work&
   }
 }
 
-// Stores a consumer's sums of the groups of other parts to their blocks.
-FORCE_INLINE __device__ void send_sums(const MatmulParams& p, const Work& work, uint32_t base, uint32_t slots, uint32_t consumer,
-                                       const float (&sums)[kSums]) {
-  const uint32_t vec = base + thread_id() % kWarpgroup * kVecBytes;
+// Sends a consumer's sums of the groups of other parts to their blocks.
+FORCE_INLINE __device__ void send_sums(const MatmulParams& p, const Work& work, Pipeline pipeline, uint32_t consumer, const float (&sums)[kSums]) {
+  const uint32_t vec = pipeline.inbox() + thread_id() % kWarpgroup * kVecBytes, slots = work.most_groups(p);
   work.each_group(p, consumer, [&](uint32_t first, uint32_t owner, uint32_t slot) {
     if (owner == work.part) return;
-    const uint32_t source = work.part < owner ? work.part : work.part - 1; // among the owner's
-    const uint32_t to = in_block(vec + (source * slots + slot) * kGroupBytes, work.with_part(owner));
-    st_cluster(to, sums + first);
-    st_cluster(to + kGroupBytes / 2, sums + first + 4);
+    const uint32_t source = work.part < owner ? work.part : work.part - 1, block = work.with_part(owner); // the source among the owner's
+    const uint32_t to = in_block(vec + (source * slots + slot) * kGroupBytes, block), arrived = in_block(pipeline.sums_arrived(), block);
+    st_async(to, sums + first, arrived);
+    st_async(to + kGroupBytes / 2, sums + first + 4, arrived);
   });
 }
 
 // Adds what the other parts have sent to a consumer's sums of the groups of this block, and rounds them into staged rows of C.
 template <typename T>
-FORCE_INLINE __device__ void stage_sums(const MatmulParams& p, const Work& work, uint32_t base, uint32_t slots, uint32_t staged,
-                                        uint32_t consumer, float (&sums)[kSums]) {
+FORCE_INLINE __device__ void stage_sums(const MatmulParams& p, const Work& work, Pipeline pipeline, uint32_t staged, uint32_t consumer,
+                                        float (&sums)[kSums]) {
+  const uint32_t base = pipeline.inbox(), slots = work.most_groups(p);
+  if (work.splits > 1 && work.own_groups(p) > 0) mbarrier_wait_cluster(pipeline.sums_arrived(), 0);
   const uint32_t thread = thread_id() % kWarpgroup, lane = thread % kWarp;
   const uint32_t along = thread / kWarp * 16, across = lane / 16 * 8, within = lane % 8, next = lane / 8 % 2 * 8; // of the lane's 8 x 8 matrix
   const uint32_t row = kTransposed ? across + within : along + next + within, column = kTransposed ? along + next : across;
@@ -273,7 +285,9 @@ FORCE_INLINE __device__ void multiply_tile(const MatmulParams& p) {
   const Work work(p);
   if (is_producer) {
     pipeline.init(kConsumers * work.sharers);
+    mbarrier_init(pipeline.sums_arrived(), 1);
     fence_mbarrier_init();
+    mbarrier_expect(pipeline.sums_arrived(), (work.splits - 1) * work.own_groups(p) * kGroupBytes);
   }
   if (thread_id() == 0) prefetch_tensor_map(p.map_b), prefetch_tensor_map(p.map_a);
   if (consumes) clear_tails(p, work, pipeline);
@@ -283,18 +297,17 @@ FORCE_INLINE __device__ void multiply_tile(const MatmulParams& p) {
   TileTimer timer(p, thread_id() == 0);
   if (is_producer) run_producer(p, work, pipeline);
   if (consumes) multiply_columns<T>(p, work, pipeline, consumer, sums, timer);
-  cluster_sync(); // all stages of the cluster are free
-  const uint32_t slots = (kConsumers * kWidth / kGroupColumns + work.splits - 1) / work.splits; // groups that each part has at most
-  const uint32_t staged = base + (work.splits - 1) * slots * kGroupBytes;
-  if (work.splits > 1) {
-    if (consumes) send_sums(p, work, base, slots, consumer, sums);
-    cluster_sync();
+  ClusterEnd end;
+  if (work.sharers > 1) end.arrive(); // this block arrives at no other block's mbarriers any more
+  if (consumes) {
+    if (work.splits > 1) send_sums(p, work, pipeline, consumer, sums);
+    consumer_sync(); // all stages are free
+    stage_sums<T>(p, work, pipeline, base, consumer, sums);
+    consumer_sync();
+    store_rows(p, work, base);
+    timer.end(block_id(), 0, work.column, work.k_end - work.k_begin);
   }
-  if (!consumes) return;
-  stage_sums<T>(p, work, base, slots, staged, consumer, sums);
-  consumer_sync();
-  store_rows(p, work, staged);
-  timer.end(block_id(), 0, work.column, work.k_end - work.k_begin);
+  if (work.sharers > 1) end.wait();
 }
 
 extern "C" __global__ void __launch_bounds__(kThreads, 2) skinny(const GRID_CONSTANT MatmulParams p) { multiply_tile<ELEMENT>(p); }

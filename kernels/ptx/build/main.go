@@ -43,7 +43,7 @@ var flags = []string{
 var isa = map[collective.Arch]string{
 	collective.SM80:   "+ptx74",
 	collective.SM90:   "+ptx82",
-	collective.SM90a:  "+ptx80",
+	collective.SM90a:  "+ptx82",
 	collective.SM100a: "+ptx86",
 }
 
@@ -151,7 +151,8 @@ func manifest(root string, modules []collective.Module) (ptx.Manifest, error) {
 			return m, err
 		}
 		m.Modules = append(m.Modules, ptx.Built{
-			Name: module.Name, Source: module.Source, Arch: module.Arch.String(), Defines: module.Defines, Hash: sum,
+			Name: module.Name, Source: module.Source, Arch: module.Arch.String(), ISA: isa[module.Arch],
+			Defines: module.Defines, Hash: sum,
 		})
 	}
 	return m, nil
