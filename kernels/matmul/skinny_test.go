@@ -7,7 +7,6 @@ import (
 // How the layers of models in kernels/NOTES.md are divided on an H100, and problems with few or many columns.
 func TestSkinnyGrid(t *testing.T) {
 	const full, half = wgmmaMostShared, skinnyHalfShared
-	const group = 16 // columns of the multiplication, whose sums meet in one block
 	for _, c := range []struct {
 		rows                   skinny
 		n, k                   int64
@@ -38,14 +37,6 @@ func TestSkinnyGrid(t *testing.T) {
 		}
 		if stage := int(g.stageBytes()) + skinnyBarriers; l.SharedBytes > c.shared || l.SharedBytes+stage <= c.shared {
 			t.Errorf("%s: %d stages do not fill %d bytes of shared memory", p, g.stages, c.shared)
-		}
-		// skinny.cu has the sums of the other parts, and its rows of C, where the stages were.
-		groups, staged := tiles(tiles(int64(c.rows), group), g.splits), int64(group*(2*skinnyColumns+16))
-		if c.rows > skinnyRows {
-			groups, staged = tiles(2*tallColumns/group, g.splits), 64*48
-		}
-		if sums := (g.splits - 1) * groups * group * 64 * 4; sums+groups*staged > g.stages*g.stageBytes() {
-			t.Errorf("%s: %d + %d bytes of sums do not fit in %d stages", p, sums, groups*staged, g.stages)
 		}
 		if err := l.CheckShape(); err != nil {
 			t.Errorf("%s: %v", p, err)
@@ -91,21 +82,38 @@ func TestSkinnyGridsOfConformance(t *testing.T) {
 	}
 }
 
-// On a device of any size, a cluster finds room if each block has a multiprocessor of its own, the tiles cover C, and
-// there are stages for a pipeline.
+// On a device of any size, a cluster finds room if each block has a multiprocessor of its own, the tiles cover C, there
+// are stages for a pipeline, and the rows of C that are staged in their place and the sums of other parts have room.
 func TestSkinnyClustersFindRoom(t *testing.T) {
+	columns := []int64{8, 24, 136, 1000, 8192, 16448, 200000}
+	for n := int64(200); n < 5100; n += 152 {
+		columns = append(columns, n)
+	}
 	for _, rows := range skinnyHeights() {
-		for _, sms := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 132} {
-			for _, n := range []int64{8, 24, 136, 1000, 8192, 200000} {
-				for _, k := range []int64{8, 520, 1024, 4096, 60000} {
+		for _, sms := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 18, 32, 78, 114, 120, 132} {
+			for _, n := range columns {
+				for _, k := range []int64{8, 520, 1024, 4096, 8192, 16384, 22784, 32768, 49152, 81920} {
 					p := Problem{M: int64(rows), N: n, K: k, DType: DTypes()[0]}
-					g := rows.grid(p, sms)
-					if g.splits*g.sharers > g.slots(sms) || g.tiles*g.sharers*g.columns < n || g.stages < 2 {
-						t.Errorf("%s on %d multiprocessors: %+v", p, sms, g)
-					}
+					checkSkinnyGrid(t, p, rows.grid(p, sms), sms)
 				}
 			}
 		}
+	}
+}
+
+func checkSkinnyGrid(t *testing.T, p Problem, g skinnyGrid, sms int) {
+	t.Helper()
+	if g.splits*g.sharers > g.slots(sms) || g.tiles*g.sharers*g.columns < p.N || g.stages < 3 {
+		t.Errorf("%s on %d multiprocessors: %+v", p, sms, g)
+	}
+	// A group is 16 columns of the multiplication by a warpgroup; staged, its rows lie 144 or 48 bytes apart.
+	groups, staged := tiles(tiles(p.M, 16), g.splits), int64(16*144)
+	if g.rows > skinnyRows {
+		groups, staged = tiles(2*tiles(g.columns, 16), g.splits), 64*48
+	}
+	stages, sums := g.stages*g.stageBytes(), (g.splits-1)*groups*16*64*4
+	if groups*staged > stages || int64(g.launch().SharedBytes) < stages+16*(g.stages+1)+sums {
+		t.Errorf("%s on %d multiprocessors: %+v has no room for %d bytes of sums and %d of rows", p, sms, g, sums, groups*staged)
 	}
 }
 

@@ -7,7 +7,8 @@ import (
 // How skinny.cu divides a problem whose A has more rows than one warpgroup multiplies. A is then as much to load as B:
 // wide tiles load it less often, and parts of K load less of it.
 const (
-	tallColumns = 128 // of C, in a tile, at most
+	tallColumns     = 128 // of C, in a tile, at most
+	tallLeastStages = 3   // of a block. With one, producer and consumers would wait for each other
 
 	// What bounds the time on an H200, in bytes of a nanosecond: what a multiprocessor takes in, and what DRAM gives. A
 	// unit of wgmma.tileTime, in tenths of a nanosecond. What another part of K, and another block on the same
@@ -29,11 +30,14 @@ func (rows skinny) tallGrid(p Problem, sms int) (best skinnyGrid) {
 		blocks := g.slots(sms) / splits
 		g.columns = vecElements * tiles(p.N, vecElements*blocks*tiles(p.N, blocks*tallColumns))
 		g.tiles = tiles(p.N, g.columns)
+		if g = g.fill(p, sms); g.stages < tallLeastStages {
+			continue // the inbox leaves too little; one part has none
+		}
 		if time := g.tallTime(p, sms); least == 0 || time < least {
 			best, least = g, time
 		}
 	}
-	return best.fill(p, sms)
+	return best
 }
 
 // tallTime is the time that a product takes beyond that of an empty one, in nanoseconds.

@@ -25,8 +25,9 @@
 // consumers orders the last products before the rows that are staged where the operands were. No block ends while another
 // still arrives at its mbarriers.
 //
-// The caller gives clusters of up to 8 blocks, of kThreads threads, and shared memory for p.stages stages and their mbarriers,
-// at least 96 KB, and for the inbox. All rows of A are in one tile. sm_90a. A module has tiles of -DROWS rows.
+// The caller gives clusters of up to 8 blocks, of kThreads threads, and shared memory for the stages and their mbarriers, and for
+// the inbox. There are at least two stages, with room for the staged rows. All rows of A are in one tile. sm_90a. A module has
+// tiles of -DROWS rows.
 
 #include "../../device/entries.cuh"
 #include "../../device/shared.cuh"

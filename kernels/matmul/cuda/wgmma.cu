@@ -53,7 +53,7 @@ FORCE_INLINE __device__ void clear_tails(SharedLayout<kColumns> at, const Tile& 
   cluster_sync();
 }
 
-// The producer: one thread loads all operands, without what is beyond the matrices: nobody stores what that is multiplied to.
+// The producer: one thread loads all operands, without rows of A beyond those of a shard. The last shard may have fewer.
 template <int kColumns, typename Exchange>
 FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kColumns> at, Exchange exchange, const Tile& first_tile) {
   constexpr uint16_t kAll = (1 << kClusterBlocks) - 1;

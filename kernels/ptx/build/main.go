@@ -43,7 +43,7 @@ var flags = []string{
 var isa = map[collective.Arch]string{
 	collective.SM80:   "+ptx74",
 	collective.SM90:   "+ptx82",
-	collective.SM90a:  "+ptx82",
+	collective.SM90a:  "+ptx81",
 	collective.SM100a: "+ptx86",
 }
 
