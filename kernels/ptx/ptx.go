@@ -40,7 +40,7 @@ type Built struct {
 	Name    string   `json:"name"`
 	Source  string   `json:"source"` // relative to kernels/
 	Arch    string   `json:"arch"`
-	ISA     string   `json:"isa"` // the PTX version, as the compiler names it
+	ISA     string   `json:"isa"`               // the PTX version, as the compiler names it
 	Defines []string `json:"defines,omitempty"` // macros, NAME or NAME=VALUE
 	// Hash is the SHA-256 of the source, of all headers of kernels/device, and of those beside the source.
 	Hash string `json:"sha256"`
