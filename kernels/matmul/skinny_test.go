@@ -113,7 +113,8 @@ func checkSkinnyGrid(t *testing.T, p Problem, g skinnyGrid, sms int) {
 	}
 	stages, sums := g.stages*g.stageBytes(), (g.splits-1)*groups*16*64*4
 	if groups*staged > stages || int64(g.launch().SharedBytes) < stages+16*(g.stages+1)+sums {
-		t.Errorf("%s on %d multiprocessors: %+v has no room for %d bytes of sums and %d of rows", p, sms, g, sums, groups*staged)
+		t.Errorf("%s on %d multiprocessors: %+v has no room for %d bytes of sums and %d of rows", p, sms, g, sums,
+			groups*staged)
 	}
 }
 
