@@ -38,6 +38,7 @@ func TestSkinnyGrid(t *testing.T) {
 		if stage := int(g.stageBytes()) + skinnyBarriers; l.SharedBytes > c.shared || l.SharedBytes+stage <= c.shared {
 			t.Errorf("%s: %d stages do not fill %d bytes of shared memory", p, g.stages, c.shared)
 		}
+		checkSkinnyGrid(t, p, g, 132)
 		if err := l.CheckShape(); err != nil {
 			t.Errorf("%s: %v", p, err)
 		}
@@ -85,6 +86,7 @@ func TestSkinnyGridsOfConformance(t *testing.T) {
 // On a device of any size, a cluster finds room if each block has a multiprocessor of its own, the tiles cover C, there
 // are stages for a pipeline, and the rows of C that are staged in their place and the sums of other parts have room.
 func TestSkinnyClustersFindRoom(t *testing.T) {
+	depths := []int64{8, 520, 1024, 4096, 8192, 16384, 22784, 32768, 49152, 60000, 81920}
 	columns := []int64{8, 24, 136, 1000, 8192, 16448, 200000}
 	for n := int64(200); n < 5100; n += 152 {
 		columns = append(columns, n)
@@ -92,7 +94,7 @@ func TestSkinnyClustersFindRoom(t *testing.T) {
 	for _, rows := range skinnyHeights() {
 		for _, sms := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 18, 32, 78, 114, 120, 132} {
 			for _, n := range columns {
-				for _, k := range []int64{8, 520, 1024, 4096, 8192, 16384, 22784, 32768, 49152, 81920} {
+				for _, k := range depths {
 					p := Problem{M: int64(rows), N: n, K: k, DType: DTypes()[0]}
 					checkSkinnyGrid(t, p, rows.grid(p, sms), sms)
 				}
@@ -101,6 +103,7 @@ func TestSkinnyClustersFindRoom(t *testing.T) {
 	}
 }
 
+// checkSkinnyGrid reports a grid that clusters, stages or sums have no room for. A has as many rows as the kernel.
 func checkSkinnyGrid(t *testing.T, p Problem, g skinnyGrid, sms int) {
 	t.Helper()
 	if g.splits*g.sharers > g.slots(sms) || g.tiles*g.sharers*g.columns < p.N || g.stages < 3 {

@@ -101,21 +101,24 @@ func TestEverySourceIsBuilt(t *testing.T) {
 // Only what has changed, or is gone, is compiled again.
 func TestStale(t *testing.T) {
 	folder := t.TempDir()
-	for _, name := range []string{"same", "changed", "moved", "new"} {
+	for _, name := range []string{"same", "changed", "moved", "newer", "new"} {
 		if err := os.WriteFile(filepath.Join(folder, name+".ptx"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	built := func(name, hash string, defines ...string) ptx.Built {
-		return ptx.Built{Name: name, Hash: hash, Defines: defines}
+		return ptx.Built{Name: name, Hash: hash, ISA: "+ptx80", Defines: defines}
 	}
+	newer := built("newer", "1")
+	newer.ISA = "+ptx81"
 	old := ptx.Manifest{Compiler: "clang", Modules: []ptx.Built{
-		built("same", "1", "A=1"), built("changed", "1"), built("moved", "1", "A=1"), built("gone", "1"),
+		built("same", "1", "A=1"), built("changed", "1"), built("moved", "1", "A=1"), built("newer", "1"), built("gone", "1"),
 	}}
 	m := ptx.Manifest{Compiler: "clang", Modules: []ptx.Built{
 		built("same", "1", "A=1"), built("changed", "2"), built("moved", "1", "A=2"), built("gone", "1"), built("new", "1"),
+		newer,
 	}}
-	want := map[string]bool{"changed": true, "moved": true, "gone": true, "new": true}
+	want := map[string]bool{"changed": true, "moved": true, "newer": true, "gone": true, "new": true}
 	if diff := cmp.Diff(want, stale(folder, old, m)); diff != "" {
 		t.Error(diff)
 	}
