@@ -41,7 +41,11 @@ func TestLocalProducts(t *testing.T) {
 		{129, 8, 64, 2, "product_96"},
 		{129, 100, 64, 2, "product_112"},
 		{140, 170, 520, 2, "product_176"},
-		{300, 120, 64, 4, "product_128"},
+		{300, 120, 64, 4, "product_128"},  // the last row of tiles is one tile
+		{260, 700, 520, 2, "product_176"}, // of four tiles, in two pairs side by side
+		{300, 560, 72, 4, "product_112"},  // of five: the last pair has one
+		{90, 396, 200, 6, "product_96"},
+		{300, 100, 64 * 40, 10, "product_112"}, // pieces of both pairs
 	} {
 		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
 		t.Run(fmt.Sprint(p), func(t *testing.T) {

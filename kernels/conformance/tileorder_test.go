@@ -176,7 +176,6 @@ func TestTilesReverseColumns(t *testing.T) {
 	t.Parallel()
 	const rows, columns, group = 9, 2, 8
 	p := matmul.Problem{M: rows * 256, N: columns * 256, K: 8, DType: collective.Half}
-	c := namedCalls([]string{"allgather-matmul decomposed"}, p, 1)[0]
 	var want []shardItem
 	for column := range columns {
 		for row := range group {
@@ -184,20 +183,42 @@ func TestTilesReverseColumns(t *testing.T) {
 		}
 	}
 	want = append(want, shardItem{group, 1}, shardItem{group, 0})
+	checkLocalTiles(t, p, 256, 256, want)
+}
+
+// A last row of tiles that would be alone is taken in pairs side by side, after all others. The last pair may have one.
+func TestPairsSideBySide(t *testing.T) {
+	t.Parallel()
+	const width, columns = 224, 5
+	var want []shardItem
+	for column := range columns {
+		want = append(want, shardItem{0, column}, shardItem{1, column})
+	}
+	for column := range columns {
+		want = append(want, shardItem{2, column})
+	}
+	checkLocalTiles(t, matmul.Problem{M: 257, N: columns * width, K: 8, DType: collective.Half}, 128, width, want)
+}
+
+// checkLocalTiles multiplies on two multiprocessors, a cluster, that takes pairs of tiles one after the other, and
+// compares the tiles of so many rows that it makes, by their rows and columns.
+func checkLocalTiles(t *testing.T, p matmul.Problem, height, width uint32, want []shardItem) {
+	t.Helper()
+	c := namedCalls([]string{"allgather-matmul decomposed"}, p, 1)[0]
 	groupFor(1, sim.New(1, sim.Options{Major: 9}), []matmulCall{c}).run(t, func(m *member) error {
 		r, err := newRunner(m)
 		if err != nil {
 			return err
 		}
-		r.SMs = 2 // a cluster, that takes pairs of tiles of 128 rows one after the other
+		r.SMs = 2
 		recording, err := recordAlone(m, r, c)
 		if err != nil {
 			return err
 		}
 		var got []shardItem
-		for i := 0; i < len(recording.Tiles); i += 2 {
-			if x := recording.Tiles[i]; x.Slices > 0 {
-				got = append(got, shardItem{int(x.Row / 256), int(x.Column / 256)})
+		for _, x := range recording.Tiles {
+			if x.Slices > 0 && x.Row%height == 0 {
+				got = append(got, shardItem{int(x.Row / height), int(x.Column / width)})
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -39,6 +39,7 @@ type GEMM struct {
 type shardedProblem struct {
 	Problem
 	shards  int
+	isLocal bool  // a product of local matrices, in one shard
 	gathers bool  // the peers' shards of A arrive during the call
 	peers   int   // ranks that each sum is stored to besides its owner
 	rowsOfA int64 // of this rank

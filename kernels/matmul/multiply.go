@@ -11,7 +11,7 @@ type product struct {
 }
 
 func (p product) sharded(call Call) shardedProblem {
-	return shardedProblem{Problem: Problem{p.rows, call.N, call.K, call.DType}, shards: 1, rowsOfA: p.rows}
+	return shardedProblem{Problem: Problem{p.rows, call.N, call.K, call.DType}, shards: 1, rowsOfA: p.rows, isLocal: true}
 }
 
 // multiplication is the parameters of a local product.

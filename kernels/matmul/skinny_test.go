@@ -22,11 +22,12 @@ func TestSkinnyGrid(t *testing.T) {
 		{64, 6656, 16384, 120, 4, 1, full}, // tiles of 56 columns
 		{64, 5120, 5120, 128, 1, 1, full},  // of 40
 		{64, 4096, 4096, 128, 2, 1, full},  // nor do they here
-		{128, 3584, 8192, 128, 2, 1, full}, // of 56
+		{128, 3584, 8192, 120, 4, 1, full}, // of 120
+		{128, 5120, 5120, 128, 2, 1, full}, // of 80
 		{128, 8192, 3584, 128, 1, 1, full},
 		{128, 10240, 8192, 128, 1, 1, full}, // of 80
 		{128, 28672, 8192, 256, 1, 2, half}, // of 112, two on a multiprocessor
-		{128, 64, 512, 8, 1, 1, full},       // of 8
+		{128, 64, 512, 16, 2, 1, full},      // of 8
 		{16, 8, 8, 1, 1, 1, half},
 	} {
 		p := Problem{M: int64(c.rows), N: c.n, K: c.k, DType: DTypes()[0]}
@@ -73,7 +74,8 @@ func TestSkinnyGridsOfConformance(t *testing.T) {
 		{32, 72, 64 * 16, 9, 64, 4, 1},
 		{128, 200, 64*23 + 8, 10, 40, 2, 1},
 		{128, 8, 64 * 20, 2, 8, 2, 1},
-		{128, 16, 64 * 128, 32, 8, 4, 1},
+		{128, 16, 64 * 31, 32, 8, 4, 1},
+		{128, 16, 64 * 128, 32, 8, 8, 1},
 	} {
 		p := Problem{M: int64(c.rows), N: c.n, K: c.k, DType: DTypes()[0]}
 		if g := c.rows.grid(p, c.sms); g.columns != c.columns || g.splits != c.splits || g.sharers != c.sharers {

@@ -15,7 +15,7 @@ const (
 	// multiprocessor, cost in nanoseconds (kernels/NOTES.md).
 	tallIngest, tallFromDRAM     = 90, 3900
 	tallUnit                     = 26
-	tallSplitTime, tallBlockTime = 1100, 1000
+	tallSplitTime, tallBlockTime = 750, 1000
 )
 
 // tallGrid is the division that takes the least time, of those that give each multiprocessor as many columns. K is not

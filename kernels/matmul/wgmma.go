@@ -45,16 +45,23 @@ func (columns wgmma) productGEMM() *GEMM {
 		},
 		TileParts: wgmmaParts,
 		PartBytes: wgmmaPartRows * columns.pitch(),
-		Tiles:     func(p Problem, shards int) int64 { return wgmmaCluster * columns.pairs(p, shards) },
-		Cost:      columns.cost,
-		Shape:     columns.grid,
-		Complete:  columns.fillParams,
+		Tiles: func(p Problem, shards int) int64 {
+			return wgmmaCluster * columns.pairs(shardedProblem{Problem: p, shards: shards})
+		},
+		Cost:     columns.cost,
+		Shape:    columns.grid,
+		Complete: columns.fillParams,
 	}
 }
 
-// pairs is the number of pairs of tiles; a cluster multiplies a pair at a time.
-func (columns wgmma) pairs(p Problem, shards int) int64 {
-	return int64(shards) * tiles(rowsOfShard(p.M, shards), wgmmaRows) * tiles(p.N, int64(columns))
+// pairs is the number of pairs of tiles; a cluster multiplies a pair at a time. Those of a local product whose last row
+// of tiles would be alone lie side by side there: PairOrder in cuda/tile_order.cuh.
+func (columns wgmma) pairs(w shardedProblem) int64 {
+	rows, across := rowsOfShard(w.M, w.shards), tiles(w.N, int64(columns))
+	if down := tiles(rows, wgmmaRows/wgmmaCluster); w.isLocal && down%wgmmaCluster > 0 {
+		return down/wgmmaCluster*across + tiles(across, wgmmaCluster)
+	}
+	return int64(w.shards) * tiles(rows, wgmmaRows) * across
 }
 
 // cost is the time of the cluster with the most slices to multiply.
@@ -62,7 +69,7 @@ func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 	l := columns.lastWave(w, sms)
 	time := (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
 	if w.M <= wgmmaRows/wgmmaCluster { // skinny.cu is faster, which its own cost does not say of all GPUs
-		time *= 2
+		time *= 4
 	}
 	return time
 }
@@ -79,7 +86,7 @@ const linkBytes, sliceCycles = 214, 4
 
 // lastWave describes the last wave of tiles.
 func (columns wgmma) lastWave(w shardedProblem, sms int) schedule.LastWave {
-	clusters, pairs := clustersOn(sms), columns.pairs(w.Problem, w.shards)
+	clusters, pairs := clustersOn(sms), columns.pairs(w)
 	l := schedule.LastWave{Tiles: pairs % clusters, Slices: tiles(w.K, wgmmaSlice)}
 	l.Full = pairs - l.Tiles
 	// In a gather whose peers' tiles are in the first wave, the clusters with fewer tiles are those that wait for a

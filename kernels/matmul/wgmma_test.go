@@ -83,6 +83,33 @@ func TestLastWave(t *testing.T) {
 	}
 }
 
+// Tiles of a local product are paired side by side where the last row of tiles would be alone; those of a shard never.
+func TestPairs(t *testing.T) {
+	for _, c := range []struct {
+		m, n         int64
+		local, shard int64
+	}{
+		{128, 1000, 4, 8}, // of 8 tiles
+		{1, 128, 1, 1},
+		{129, 1000, 8, 8},
+		{256, 1000, 8, 8},
+		{257, 1000, 8 + 4, 16},
+		{384, 1020, 8 + 4, 16},
+		{600, 900, 16 + 4, 24},
+		{600, 896, 14 + 4, 21}, // of 7 tiles
+		{641, 896, 21, 21},
+	} {
+		w := shardedProblem{Problem: Problem{M: c.m, N: c.n, K: 64, DType: DTypes()[0]}, shards: 1}
+		if got := wgmma(128).pairs(w); got != c.shard {
+			t.Errorf("%s of a shard has %d pairs, not %d", w.Problem, got, c.shard)
+		}
+		w.isLocal = true
+		if got := wgmma(128).pairs(w); got != c.local {
+			t.Errorf("%s has %d pairs, not %d", w.Problem, got, c.local)
+		}
+	}
+}
+
 // A kernel whose clusters are placed by GPC has several full waves, and no PDL.
 func TestPlacedKernelsHaveNoPDL(t *testing.T) {
 	for m, pdl := range map[int64]bool{1024: true, 2048: true, 3072: false, 4096: false} {

@@ -20,6 +20,7 @@ struct Tile {
   int32_t column;
   int32_t index;      // in the shard, in the order in which its tiles are taken
   int32_t number;     // of all tiles, in the order in which they are taken; pieces of split-K have numbers after those
+  bool beside = false; // of a pair of tiles: the second one is beside the first, not below it
   // Of a kernel with split-K, see tile_scheduler.cuh:
   int32_t k_begin = 0, k_end = 0; // the slices of k that are multiplied
   int32_t piece = -1;         // the number of the piece, or -1: a tile
@@ -35,10 +36,10 @@ FORCE_INLINE __device__ void compute_here(const Tile& t) {
 template <int kRows, int kColumns>
 class TileOrder {
  public:
+  static constexpr int kTileRows = kRows, kTileColumns = kColumns;
+
   // The tiles of the shards of `shards` ranks, from that of rank `first` on.
-  FORCE_INLINE __device__ TileOrder(const MatmulParams& p, int32_t shards, int32_t first)
-      : rows_(p.m), shard_rows_((rows_ + shards - 1) / shards), shards_(shards), first_(first),
-        down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns), groups_((down_ + kGroup - 1) / kGroup) {}
+  FORCE_INLINE __device__ TileOrder(const MatmulParams& p, int32_t shards, int32_t first) : TileOrder(p, shards, first, p.m) {}
 
   FORCE_INLINE __device__ int32_t count() const { return shards_ * per_shard(); }
   FORCE_INLINE __device__ int32_t per_shard() const { return down_ * across_; }
@@ -54,6 +55,11 @@ class TileOrder {
   FORCE_INLINE __device__ Tile at(int32_t i) const { return shards_ == 1 ? tile(0, i, i) : tile(i / per_shard(), i % per_shard(), i); }
 
  protected:
+  // Those of the first `rows` rows.
+  FORCE_INLINE __device__ TileOrder(const MatmulParams& p, int32_t shards, int32_t first, int32_t rows)
+      : rows_(rows), shard_rows_((rows_ + shards - 1) / shards), shards_(shards), first_(first),
+        down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns), groups_((down_ + kGroup - 1) / kGroup) {}
+
   // Tile `in_shard` of the shard of the rank `shard` after the first, with its number among all tiles.
   FORCE_INLINE __device__ Tile tile(int32_t shard, int32_t in_shard, int32_t number) const {
     const int32_t group = in_shard / (kGroup * across_), in_group = in_shard % (kGroup * across_);
@@ -73,6 +79,34 @@ class TileOrder {
 
  private:
   int32_t rows_, shard_rows_, shards_, first_, down_, across_, groups_;
+};
+
+// PairOrder is the order of a local product's tiles where each is a pair, of kTileRows / 2 rows. If the last row of pairs would
+// have no rows for lower tiles, its pairs lie side by side: they are half as many, and come last.
+template <typename Order>
+class PairOrder : public Order {
+ public:
+  FORCE_INLINE __device__ explicit PairOrder(const MatmulParams& p) : Order(p, 1, 0, rows_of_pairs_below(p.m)), rows_(p.m) {}
+
+  FORCE_INLINE __device__ Tile at(int32_t i) const {
+    const int32_t below = this->per_shard();
+    if (i < below) return this->tile(0, i, i);
+    Tile t = {};
+    t.row = rows_of_pairs_below(rows_);
+    t.rows = rows_ - t.row;
+    t.column = (i - below) * 2 * Order::kTileColumns;
+    t.index = t.number = i;
+    t.beside = true;
+    return t;
+  }
+
+ private:
+  FORCE_INLINE __device__ static int32_t rows_of_pairs_below(int32_t rows) {
+    const int32_t last = rows % Order::kTileRows;
+    return last <= Order::kTileRows / 2 ? rows - last : rows;
+  }
+
+  int32_t rows_;
 };
 
 // InterleavedOrder spreads the tiles of the local shard among those of the peers' shards. Every shard is cut into segments of

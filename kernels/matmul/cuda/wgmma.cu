@@ -3,7 +3,8 @@
 // Algorithm, for a cluster of two blocks, for each pair of tiles, one below the other. Warp specialization: a block has a
 // producer warpgroup (0) and two consumer warpgroups (1, 2).
 //   1. producer: a thread of each block loads k-slices of the operands into the stages of a pipeline for each, by TMA:
-//      the tile's rows of A, and half of the columns of B, which is multicast to both blocks
+//      the tile's rows of A, and half of the columns of B, which is multicast to both blocks. Of tiles side by side, each
+//      block loads all of its own B
 //   2. mainloop: each consumer warpgroup multiplies 64 rows as slices arrive, accumulating in registers
 //   3. epilogue: each consumer adds the peers' products, if the exchange says so, and rounds its sums into shared memory,
 //      while the producer already loads the next tiles
@@ -38,14 +39,14 @@
 #include "trace.cuh"
 
 // Makes zeros of the rows of A that the first tile does not copy into the stages. Later tiles find there what was copied before.
-// All threads of the cluster call it, and meet.
-template <int kColumns>
-FORCE_INLINE __device__ void clear_tails(SharedLayout<kColumns> at, const Tile& first) {
+// All threads of the cluster call it with the first pair of tiles, and meet.
+template <int kColumns, typename Exchange>
+FORCE_INLINE __device__ void clear_tails(SharedLayout<kColumns> at, const Exchange& exchange, const Tile& first) {
   using Layout = SharedLayout<kColumns>;
-  const int32_t rows = first.k_end - first.k_begin < (int32_t)Layout::kStagesOfA ? 0 : first.rows; // in all stages
-  if (rows >= kClusterBlocks * kRows) return cluster_sync_mbarriers();
+  const bool fills_stages = first.k_end - first.k_begin >= (int32_t)Layout::kStagesOfA;
+  if (fills_stages && first.rows >= kClusterBlocks * kRows) return cluster_sync_mbarriers();
   const auto a = at.a();
-  const uint32_t from = rows_within(rows - (int32_t)cluster_rank() * kRows, kRows) * kRowBytes;
+  const uint32_t from = fills_stages ? rows_within(own_tile(exchange, first).rows, kRows) * kRowBytes : 0;
   const uint32_t thread = thread_id() - kWarpgroup, threads = kThreads - kWarpgroup; // a thread of the others makes mbarriers meanwhile
   for (uint32_t s = 0; thread < threads && s < Layout::kStagesOfA; s++)
     clear_shared(a.at(s) + from, a.at(s) + Layout::kBytesOfA, thread, threads);
@@ -70,7 +71,15 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kC
     const int32_t rows = t.rows > 0 ? rows_within(shard_rows - t.row, kRows) : 0; // in the box
     const TensorMap& whole = Exchange::kGathers && !in_shard ? p.map_a_full : p.map_a;
     const TensorMap& tail = Exchange::kGathers && !in_shard ? p.map_a_full_tail : p.map_a_tail;
-    const auto copy_slices = [&](const TensorMap& map_a, int32_t box_rows) {
+    const auto copy_half_of_b = [&](int32_t s) {
+      tma_load_multicast(kAll, b.at(state.b.stage) + first * kRowBytes, p.map_b, s * kSlice, t.column + first, b.full(state.b.stage));
+    };
+    const auto copy_own_b = [&](int32_t s) {
+#pragma unroll
+      for (int32_t c = 0; c < kColumns; c += kShare)
+        tma_load(b.at(state.b.stage) + c * kRowBytes, p.map_b, s * kSlice, t.column + c, b.full(state.b.stage));
+    };
+    const auto copy_slices = [&](const TensorMap& map_a, int32_t box_rows, const auto& copy_boxes_of_b) {
       const auto copy_a = [&](int32_t s) {
         a.producer_acquire(state.a, box_rows * kRowBytes);
         if (box_rows == 0) return;
@@ -81,7 +90,7 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kC
       };
       const auto copy_b = [&](int32_t s) {
         b.producer_acquire(state.b);
-        tma_load_multicast(kAll, b.at(state.b.stage) + first * kRowBytes, p.map_b, s * kSlice, t.column + first, b.full(state.b.stage));
+        copy_boxes_of_b(s);
       };
       // B first where its pipeline is longer, which would never be full otherwise; else A first, which was faster.
       for (int32_t s = t.k_begin; s < t.k_end; s++, state.advance()) {
@@ -91,10 +100,13 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kC
           copy_a(s), copy_b(s);
       }
     };
-    if (rows == kRows)
-      copy_slices(whole, kRows);
+    // A loop for each case: a narrow tile leaves no time for a branch (kernels/NOTES.md).
+    if (t.beside)
+      copy_slices(rows == kRows ? whole : tail, rows, copy_own_b);
+    else if (rows == kRows)
+      copy_slices(whole, kRows, copy_half_of_b);
     else
-      copy_slices(tail, rows);
+      copy_slices(tail, rows, copy_half_of_b);
   });
 }
 
@@ -161,7 +173,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
   }
   const Tile first = first_tile(Exchange{p});
   compute_here(first);
-  clear_tails<kColumns>(at, first);
+  clear_tails<kColumns>(at, Exchange{p}, first);
   ClusterEnd end;
   if (group == 0) {
     warpgroup_reg_dealloc<40>();
