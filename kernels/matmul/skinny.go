@@ -13,7 +13,7 @@ type skinny int64
 
 // skinnyHeights lists the rows of A that there is a kernel for, in ascending order. The first one with room for a
 // problem is taken.
-func skinnyHeights() []skinny { return []skinny{16, 32, 64, 128} }
+func skinnyHeights() []skinny { return []skinny{16, 32, 64, 128, 192} }
 
 // below is the height below this one, or 0.
 func (rows skinny) below() (next int64) {
@@ -32,7 +32,9 @@ const (
 	skinnyBarriers    = 16        // bytes of the mbarriers of a stage
 	skinnyGroup       = 16        // columns of the multiplication whose sums are sent together
 	skinnyGroupBytes  = 4 << 10   // of these sums
-	skinnyHalfShared  = 113 << 10 // bytes of each of two blocks that share a multiprocessor
+	skinnyPairRows    = 128       // of A, at most, where two blocks may share a multiprocessor
+	skinnyAlwaysRows  = 128       // of A, up to which no other GEMM is chosen
+	skinnyHalfShared  = 113 << 10 // bytes of each of the two
 	skinnySliceTime   = 130       // in the unit of wgmma.tileTime: B crosses DRAM at 4 TB/s
 	skinnyLeastSlices = 4         // of a block, where K is divided
 
@@ -58,14 +60,14 @@ func (rows skinny) gemm() *GEMM {
 	}
 }
 
-// cost is the time in which the B of the busiest multiprocessor arrives; of more than skinnyRows rows, tallTime.
+// cost is the time in which the B of the busiest multiprocessor arrives; of more than skinnyRows rows, that of tallTime.
 func (rows skinny) cost(w shardedProblem, sms int) int64 {
 	if w.M > int64(rows) || w.M <= rows.below() || w.N%vecElements != 0 { // rows of C are stored as vectors
 		return math.MaxInt64
 	}
 	g := rows.grid(w.Problem, sms)
 	if rows > skinnyRows {
-		return g.tallTime(w.Problem, sms) * 10 / tallUnit
+		return (tallLaunchTime + g.tallTime(w.Problem, sms)) * 10 / tallUnit
 	}
 	return tiles(g.blocks(), int64(sms)) * tiles(tiles(w.K, wgmmaSlice), g.splits) * skinnySliceTime
 }
@@ -106,8 +108,7 @@ func (rows skinny) grid(p Problem, sms int) skinnyGrid {
 	return g.fill(p, sms)
 }
 
-// fill adds the inbox, and as many stages as fit beside it. Two blocks share a multiprocessor if A has few rows, or if
-// there are several waves.
+// fill adds the inbox, and as many stages as fit beside it.
 func (g skinnyGrid) fill(p Problem, sms int) skinnyGrid {
 	consumers, columns := int64(1), p.M // of the multiplication
 	if g.rows > skinnyRows {
@@ -115,11 +116,20 @@ func (g skinnyGrid) fill(p Problem, sms int) skinnyGrid {
 	}
 	g.inbox = skinnyBarriers + (g.splits-1)*tiles(consumers*tiles(columns, skinnyGroup), g.splits)*skinnyGroupBytes
 	bytes := int64(wgmmaMostShared)
-	if g.rows < skinnyRows || !g.fits(sms) {
+	if g.together(sms) > 1 {
 		bytes = skinnyHalfShared
 	}
 	g.stages = (bytes - g.inbox) / (g.stageBytes() + skinnyBarriers)
 	return g
+}
+
+// together is how many blocks share a multiprocessor: two if A has few rows, or if there are several waves and registers
+// for two.
+func (g skinnyGrid) together(sms int) int64 {
+	if g.rows < skinnyRows || g.rows <= skinnyPairRows && !g.fits(sms) {
+		return 2
+	}
+	return 1
 }
 
 // skinnyTileColumns is the width of tiles: so narrow that as many multiprocessors as possible have one, or two where

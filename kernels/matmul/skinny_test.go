@@ -1,6 +1,8 @@
 package matmul
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -22,12 +24,19 @@ func TestSkinnyGrid(t *testing.T) {
 		{64, 6656, 16384, 120, 4, 1, full}, // tiles of 56 columns
 		{64, 5120, 5120, 128, 1, 1, full},  // of 40
 		{64, 4096, 4096, 128, 2, 1, full},  // nor do they here
-		{128, 3584, 8192, 120, 4, 1, full}, // of 120
+		{128, 3584, 8192, 128, 2, 1, full}, // of 56
 		{128, 5120, 5120, 128, 2, 1, full}, // of 80
 		{128, 8192, 3584, 128, 1, 1, full},
 		{128, 10240, 8192, 128, 1, 1, full}, // of 80
 		{128, 28672, 8192, 256, 1, 2, half}, // of 112, two on a multiprocessor
-		{128, 64, 512, 16, 2, 1, full},      // of 8
+		{128, 64, 512, 8, 1, 1, full},       // of 8
+		{192, 3584, 8192, 128, 2, 1, full},  // of 56
+		{192, 4096, 4096, 128, 2, 1, full},  // of 64
+		{192, 2752, 4096, 116, 4, 1, full},  // of 96
+		{192, 2048, 8192, 116, 4, 1, full},  // of 72
+		{192, 6656, 16384, 128, 2, 1, full}, // of 104
+		{192, 10240, 8192, 128, 1, 1, full}, // of 80
+		{192, 28672, 8192, 256, 1, 2, full}, // of 112, one after the other
 		{16, 8, 8, 1, 1, 1, half},
 	} {
 		p := Problem{M: int64(c.rows), N: c.n, K: c.k, DType: DTypes()[0]}
@@ -68,14 +77,17 @@ func TestSkinnyGridsOfConformance(t *testing.T) {
 		{128, 200, 64*33 + 8, 18, 24, 2, 1},
 		{128, 136, 64 * 72, 40, 16, 4, 1},
 		{128, 24, 64 * 256, 24, 16, 8, 1},
+		{192, 1000, 64*20 - 8, 4, 128, 1, 1},
+		{192, 136, 64*33 + 8, 8, 40, 2, 1},
+		{192, 200, 64*33 + 8, 18, 56, 4, 1},
 		// of races
 		{16, 72, 64 * 24, 2, 40, 1, 1},
 		{16, 8, 64*31 + 8, 9, 64, 8, 1},
 		{32, 72, 64 * 16, 9, 64, 4, 1},
 		{128, 200, 64*23 + 8, 10, 40, 2, 1},
 		{128, 8, 64 * 20, 2, 8, 2, 1},
-		{128, 16, 64 * 31, 32, 8, 4, 1},
-		{128, 16, 64 * 128, 32, 8, 8, 1},
+		{128, 16, 64 * 128, 32, 8, 4, 1},
+		{192, 16, 64 * 128, 32, 8, 8, 1},
 	} {
 		p := Problem{M: int64(c.rows), N: c.n, K: c.k, DType: DTypes()[0]}
 		if g := c.rows.grid(p, c.sms); g.columns != c.columns || g.splits != c.splits || g.sharers != c.sharers {
@@ -114,7 +126,7 @@ func checkSkinnyGrid(t *testing.T, p Problem, g skinnyGrid, sms int) {
 	// A group is 16 columns of the multiplication by a warpgroup; staged, its rows lie 144 or 48 bytes apart.
 	groups, staged := tiles(tiles(p.M, 16), g.splits), int64(16*144)
 	if g.rows > skinnyRows {
-		groups, staged = tiles(2*tiles(g.columns, 16), g.splits), 64*48
+		groups, staged = tiles(int64(g.rows)/64*tiles(g.columns, 16), g.splits), 64*48
 	}
 	stages, sums := g.stages*g.stageBytes(), (g.splits-1)*groups*16*64*4
 	if groups*staged > stages || int64(g.launch().SharedBytes) < stages+16*(g.stages+1)+sums {
@@ -123,10 +135,11 @@ func checkSkinnyGrid(t *testing.T, p Problem, g skinnyGrid, sms int) {
 	}
 }
 
-// An A of up to 128 rows is multiplied by the first skinny kernel that has room for it, if rows of C are aligned.
+// An A of up to 128 rows is multiplied by the first skinny kernel that has room for it, if rows of C are aligned; one of up
+// to 192 where that is faster.
 func TestSkinnyIsChosen(t *testing.T) {
 	for _, sms := range []int{132, 78} {
-		for _, m := range []int64{1, 16, 17, 32, 33, 64, 65, 128, 129} {
+		for _, m := range []int64{1, 16, 17, 32, 33, 64, 65, 128, 129, 192, 193} {
 			for _, n := range []int64{8, 72, 1000, 4096, 8192, 28672, 128256, 90} {
 				for _, k := range []int64{8, 256, 4096, 16384} {
 					p := Problem{M: m, N: n, K: k, DType: DTypes()[0]}
@@ -134,13 +147,14 @@ func TestSkinnyIsChosen(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					want := ""
-					for _, rows := range []string{"128", "64", "32", "16"} {
-						if m <= map[string]int64{"128": 128, "64": 64, "32": 32, "16": 16}[rows] && n%8 == 0 {
-							want = "matmul_skinny_" + rows + "_half_sm_90a"
+					want := "matmul_wgmma_"
+					for _, rows := range []int64{192, 128, 64, 32, 16} {
+						fast := rows <= 128 || k >= 4096
+						if m <= rows && n%8 == 0 && fast {
+							want = fmt.Sprintf("matmul_skinny_%d_", rows)
 						}
 					}
-					if got := g.Kernels[0].Module.Name; want != "" && got != want || want == "" && got[:13] != "matmul_wgmma_" {
+					if got := g.Kernels[0].Module.Name; !strings.HasPrefix(got, want) {
 						t.Errorf("%s on %d multiprocessors: %s, not %s", p, sms, got, want)
 					}
 				}

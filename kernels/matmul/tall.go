@@ -11,11 +11,14 @@ const (
 	tallLeastStages = 3   // of a block. With one, producer and consumers would wait for each other
 
 	// What bounds the time on an H200, in bytes of a nanosecond: what a multiprocessor takes in, and what DRAM gives. A
-	// unit of wgmma.tileTime, in tenths of a nanosecond. What another part of K, and another block on the same
-	// multiprocessor, cost in nanoseconds (kernels/NOTES.md).
+	// unit of wgmma.tileTime, in tenths of a nanosecond. In nanoseconds: from the copy of a slice of K until its stage is
+	// free again, if memory is busy; what another part of K, and another block on the same multiprocessor, cost; and a
+	// launch with the first slices (kernels/NOTES.md).
 	tallIngest, tallFromDRAM     = 90, 3900
 	tallUnit                     = 26
-	tallSplitTime, tallBlockTime = 750, 1000
+	tallStageTime                = 2200
+	tallSplitTime, tallBlockTime = 900, 1000
+	tallLaunchTime               = 3000
 )
 
 // tallGrid is the division that takes the least time, of those that give each multiprocessor as many columns. K is not
@@ -40,14 +43,16 @@ func (rows skinny) tallGrid(p Problem, sms int) (best skinnyGrid) {
 	return best
 }
 
-// tallTime is the time that a product takes beyond that of an empty one, in nanoseconds.
+// tallTime is the time that a product takes beyond tallLaunchTime, in nanoseconds.
 func (g skinnyGrid) tallTime(p Problem, sms int) int64 {
 	const elementBytes = 2
 	k, inTurn := tiles(p.K, g.splits), tiles(g.blocks(), g.slots(sms)) // of a block; blocks of a multiprocessor
 	columns := max(64, 16*tiles(g.columns, 16))                        // that are multiplied
+	slices := inTurn * tiles(k, wgmmaSlice)
 	return max(
 		inTurn*elementBytes*k*(int64(g.rows)+g.columns)/tallIngest,
 		p.N*elementBytes*p.K/tallFromDRAM,
-		inTurn*tiles(k, wgmmaSlice)*columns*tallUnit/10,
+		slices*tallStageTime/(g.stages*g.together(sms)),
+		slices*columns*int64(g.rows)/128*tallUnit/10,
 	) + (g.splits-1)*tallSplitTime + (inTurn-1)*tallBlockTime
 }

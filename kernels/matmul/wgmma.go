@@ -2,6 +2,7 @@ package matmul
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"gpurun/cudart"
@@ -64,14 +65,14 @@ func (columns wgmma) pairs(w shardedProblem) int64 {
 	return int64(w.shards) * tiles(rows, wgmmaRows) * across
 }
 
-// cost is the time of the cluster with the most slices to multiply.
+// cost is the time of the cluster with the most slices to multiply. It is not to be chosen where skinny.cu is faster,
+// which that one's cost does not say of all GPUs.
 func (columns wgmma) cost(w shardedProblem, sms int) int64 {
-	l := columns.lastWave(w, sms)
-	time := (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
-	if w.M <= wgmmaRows/wgmmaCluster { // skinny.cu is faster, which its own cost does not say of all GPUs
-		time *= 4
+	if w.isLocal && w.M <= skinnyAlwaysRows && w.N%vecElements == 0 {
+		return math.MaxInt64
 	}
-	return time
+	l := columns.lastWave(w, sms)
+	return (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
 }
 
 // tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose

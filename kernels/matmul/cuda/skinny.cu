@@ -1,10 +1,10 @@
-// A GEMM on tensor cores of compute capability 9.0 (wgmma) for an A of up to 128 rows: a local product.
+// A GEMM on tensor cores of compute capability 9.0 (wgmma) for an A of up to 192 rows: a local product.
 //
 // Such a product is as fast as B arrives. So a tile has few columns of B, and k is divided as well, until all multiprocessors
 // have work. wgmma multiplies 64 rows by up to 256 columns. For an A of up to 64 rows, rows and columns change places: the
 // kernel multiplies 64 columns of B, as rows, by the kRows rows of A, as columns: C^T = B^T x A^T. For more rows it multiplies
-// 64 rows of A by up to 128 columns of B, by each of two warpgroups. Tiles may have fewer columns, so that all multiprocessors
-// have as many.
+// 64 rows of A by up to 128 columns of B, by each of two or three warpgroups. Tiles may have fewer columns, so that all
+// multiprocessors have as many.
 //
 // Algorithm, for a cluster. Blocks with the same part of k share A; there are as many parts of k as cluster_splits. Blocks
 // with the same columns of C divide k: split-K in a cluster, whose sums meet in shared memory. Warp specialization: a
@@ -45,6 +45,7 @@ constexpr int kConsumers = kTransposed ? 1 : kRows / kWgmmaRows; // warpgroups
 constexpr int kWidth = kTransposed ? kRows : kTileColumns;       // columns of the multiplication
 constexpr int kSums = kWidth / 2;                                // of a thread
 constexpr uint32_t kConsumerThreads = kConsumers * kWarpgroup, kThreads = kConsumerThreads + kWarp;
+constexpr int kBlocks = kConsumers <= 2 ? 2 : 1; // that may share a multiprocessor
 constexpr uint32_t kBytesOfA = kRows * kRowBytes; // of a stage
 constexpr uint32_t kGroupColumns = 16, kGroupBytes = kGroupColumns * kWgmmaRows * sizeof(float); // columns of the multiplication, whose sums are sent
 // A staged group is 16 rows of 64 columns of C, or 64 rows of 16; its rows are so many bytes apart.
@@ -311,4 +312,4 @@ FORCE_INLINE __device__ void multiply_tile(const MatmulParams& p) {
   if (work.sharers > 1) end.wait();
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads, 2) skinny(const GRID_CONSTANT MatmulParams p) { multiply_tile<ELEMENT>(p); }
+extern "C" __global__ void __launch_bounds__(kThreads, kBlocks) skinny(const GRID_CONSTANT MatmulParams p) { multiply_tile<ELEMENT>(p); }
