@@ -182,7 +182,7 @@ func (g skinnyGrid) stageBytes() int64 {
 func (rows skinny) fillParams(r *Runner, p *Params, w shardedProblem) error {
 	g := rows.grid(w.Problem, r.SMs)
 	p.ClusterSplits, p.Stages, p.TileColumns = uint32(g.splits), uint32(g.stages), uint32(g.columns)
-	a := matrix{p.A, p.M, p.K, 0, int(p.M), w.DType.Name}
+	a := matrix{p.A, p.M, p.K, int(p.M), w.DType.Name}
 	if g.sharers > 1 {
 		a.boxRows = int(int64(rows) / g.sharers)
 	}
@@ -190,6 +190,6 @@ func (rows skinny) fillParams(r *Runner, p *Params, w shardedProblem) error {
 	if p.MapA, err = r.tensorMap(a); err != nil {
 		return err
 	}
-	p.MapB, err = r.tensorMap(matrix{p.B, p.N, p.K, 0, int(g.columns), w.DType.Name})
+	p.MapB, err = r.tensorMap(matrix{p.B, p.N, p.K, int(g.columns), w.DType.Name})
 	return err
 }

@@ -11,11 +11,10 @@ import (
 const boxColumns = 64
 
 // matrix is the matrix of a tensor map: rows of k 16-bit elements. One TMA copy moves a box of boxRows x boxColumns
-// elements. With shards, the map has these as third dimension, each of so many rows: a box ends where its shard does.
+// elements.
 type matrix struct {
 	address uint64
 	rows, k int64
-	shards  int64 // 0: the map has two dimensions
 	boxRows int
 	dtype   string
 }
@@ -38,10 +37,6 @@ func (t tensorMaps) encode(d cudart.Device, m matrix) (encodedMap, error) {
 		Base: cudart.DevicePtr(m.address), Type: types[m.dtype],
 		Sizes: []int64{m.k, m.rows}, Strides: []int64{2 * m.k},
 		Box: []int{boxColumns, m.boxRows}, Swizzle: 2 * boxColumns, L2Promotion: 256,
-	}
-	if m.shards > 0 {
-		tensor.Sizes, tensor.Strides = append(tensor.Sizes, m.shards), append(tensor.Strides, 2*m.k*m.rows)
-		tensor.Box = append(tensor.Box, 1)
 	}
 	text, err := d.EncodeTensorMap(tensor)
 	if err != nil {

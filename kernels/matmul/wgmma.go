@@ -143,12 +143,9 @@ func (columns wgmma) pitch() int64 { return stagedPitch(int64(columns)) }
 // fillParams fills in the tensor maps of the operands, whose boxes are what a block copies at a time, the placement of
 // clusters, and split-K.
 func (columns wgmma) fillParams(r *Runner, p *Params, w shardedProblem) error {
-	a := matrix{p.A, w.rowsOfA, p.K, 0, wgmmaRows / wgmmaCluster, w.DType.Name}
+	a := matrix{p.A, w.rowsOfA, p.K, wgmmaRows / wgmmaCluster, w.DType.Name}
 	full := a
 	full.address, full.rows = p.AFull, p.M
-	if w.gathers {
-		a.shards, full.shards, full.rows = 1, int64(w.shards), w.rowsOfA
-	}
 	aTail, fullTail := a, full
 	if tail := rowsOfShard(w.M, w.shards) % (wgmmaRows / wgmmaCluster); tail > 0 {
 		aTail.boxRows, fullTail.boxRows = int(tail), int(tail)
@@ -161,7 +158,7 @@ func (columns wgmma) fillParams(r *Runner, p *Params, w shardedProblem) error {
 		{&p.MapAFull, full},
 		{&p.MapATail, aTail},
 		{&p.MapAFullTail, fullTail},
-		{&p.MapB, matrix{p.B, p.N, p.K, 0, int(columns) / wgmmaCluster, w.DType.Name}},
+		{&p.MapB, matrix{p.B, p.N, p.K, int(columns) / wgmmaCluster, w.DType.Name}},
 	} {
 		text, err := r.tensorMap(m.of)
 		if err != nil {

@@ -97,15 +97,7 @@ FORCE_INLINE __device__ void tma_load(uint32_t to, const TensorMap& map, int32_t
       : "memory");
 }
 
-// TMA load of a tensor map with a third dimension: the box at (x, y, z).
-FORCE_INLINE __device__ void tma_load(uint32_t to, const TensorMap& map, int32_t x, int32_t y, int32_t z, uint32_t barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
-      "l"(&map), "r"(barrier), "r"(x), "r"(y), "r"(z)
-      : "memory");
-}
-
-// TMA load of a two-dimensional box to that address in all blocks of the cluster that are in the mask, with an mbarrier in
+// TMA load of a box to that address in all blocks of the cluster that are in the mask, with an mbarrier in
 // each.
 FORCE_INLINE __device__ void tma_load_multicast(uint16_t blocks, uint32_t to, const TensorMap& map, int32_t x, int32_t y, uint32_t barrier) {
   asm volatile(

@@ -54,7 +54,7 @@ struct MatmulParams {
   uint32_t stages;         // of the pipeline of a block
   uint32_t tile_columns;   // a multiple of 8
   uint8_t first_tiles[kMostClusters]; // the tile of the first wave that each cluster takes: a permutation, see schedule.Placement
-  TensorMap map_a;     // of the matrices of that name, or nothing; of a gather, those of A have shards as third dimension
+  TensorMap map_a;     // of the matrices of that name, or nothing
   TensorMap map_a_full;
   TensorMap map_b;
   TensorMap map_a_tail; // the same with a smaller box: of the rows that a shard has after its last whole box, see tails.cuh

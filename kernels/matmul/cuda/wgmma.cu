@@ -19,7 +19,7 @@
 //
 // Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice elements of k by kRows rows of
 // A, or fewer where a shard ends (tails.cuh), or by kColumns / 2 columns of B, swizzled by 128 bytes. Elements of a box beyond
-// the matrices arrive as zeros. A gather's maps of A have a third dimension, the shards.
+// the matrices arrive as zeros.
 //
 // Memory order: mbarriers order copies, products and stores. Proxy fences order what threads have written, or acquired,
 // before the copies that read it. The exchange orders what passes between ranks: parts have been written before it
@@ -67,7 +67,7 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kC
   each_tile(exchange, first_tile, [&](const Tile& t) {
     if (exchange.wait_for_rows(t, kRows) != RowsState::kReady) fence_async_proxy();
     const bool in_shard = Exchange::kGathers && exchange.is_local(t); // A is this rank's shard
-    const int32_t row = t.row + (Exchange::kGathers ? 0 : t.shard_row);
+    const int32_t row = t.row + (in_shard ? 0 : t.shard_row);
     const int32_t rows = t.rows > 0 ? rows_within(shard_rows - t.row, kRows) : 0; // in the box
     const TensorMap& whole = Exchange::kGathers && !in_shard ? p.map_a_full : p.map_a;
     const TensorMap& tail = Exchange::kGathers && !in_shard ? p.map_a_full_tail : p.map_a_tail;
@@ -82,11 +82,7 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kC
     const auto copy_slices = [&](const TensorMap& map_a, int32_t box_rows, const auto& copy_boxes_of_b) {
       const auto copy_a = [&](int32_t s) {
         a.producer_acquire(state.a, box_rows * kRowBytes);
-        if (box_rows == 0) return;
-        if constexpr (Exchange::kGathers)
-          tma_load(a.at(state.a.stage), map_a, s * kSlice, row, in_shard ? 0 : t.owner, a.full(state.a.stage));
-        else
-          tma_load(a.at(state.a.stage), map_a, s * kSlice, row, a.full(state.a.stage));
+        if (box_rows > 0) tma_load(a.at(state.a.stage), map_a, s * kSlice, row, a.full(state.a.stage));
       };
       const auto copy_b = [&](int32_t s) {
         b.producer_acquire(state.b);
