@@ -58,3 +58,29 @@ func TestGatherReadsItsShardAlone(t *testing.T) {
 		}
 	}
 }
+
+// Local products by wgmma.cu have no race: with rows of A that no box copies, with tiles in pairs side by side, behind
+// pairs one below the other on the same cluster, and with pieces of such tiles.
+func TestLocalProductsHaveNoRace(t *testing.T) {
+	t.Parallel()
+	for i, c := range []struct {
+		m, n, k int64
+		sms     int
+	}{
+		{40, 100, 64 * 9, 2}, // more slices than stages
+		{90, 396, 200, 2},    // three pairs, the last one with one tile
+		{300, 200, 64*5 + 8, 2},
+		{300, 100, 64 * 40, 10},
+	} {
+		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
+		t.Run(fmt.Sprint(p), func(t *testing.T) {
+			t.Parallel()
+			call := namedCalls([]string{"matmul-allreduce decomposed"}, p, 1)[0]
+			for _, seed := range seeds(3, 0) {
+				if r := checkProducts(t, 9, c.sms, call, seed); !r.Clean() {
+					t.Errorf("seed %d: %v, incomplete %q", seed, r.Findings, r.Incomplete)
+				}
+			}
+		})
+	}
+}

@@ -22,7 +22,7 @@
 // kernel takes tiles in some order, waits for their operands, and stores the results. Order, waits and destinations
 // are those of an exchange (cuda/exchange.cuh): Product, Gathered, Scattered or Everywhere. A module is one GEMM,
 // exchange, element type and, of wgmma.cu, width of tiles. A call takes the width whose waves of tiles end first
-// ([GEMM.Cost]). Local products of an A of up to 192 rows have a GEMM of their own on compute capability 9.0:
+// ([GEMM.Cost]). Local products of an A of up to 128 rows, or 192, have a GEMM of their own on compute capability 9.0:
 // skinny.cu, whose tiles and parts of K are chosen for each problem (skinny.go; tall.go for more than 64 rows).
 //
 // wgmma.cu is persistent and warp-specialized: a producer thread loads operands by TMA into the stages of a pipeline,

@@ -27,16 +27,16 @@ func (rows skinny) below() (next int64) {
 
 // The tiles of skinny.cu, and what it needs of a device.
 const (
-	skinnyColumns     = 64        // of C, in a tile, at most; tallColumns for an A of more than skinnyRows
-	skinnyRows        = 64        // of A, at most, for each warpgroup that multiplies
-	skinnyBarriers    = 16        // bytes of the mbarriers of a stage
-	skinnyGroup       = 16        // columns of the multiplication whose sums are sent together
-	skinnyGroupBytes  = 4 << 10   // of these sums
-	skinnyPairRows    = 128       // of A, at most, where two blocks may share a multiprocessor
-	skinnyAlwaysRows  = 128       // of A, up to which no other GEMM is chosen
-	skinnyHalfShared  = 113 << 10 // bytes of each of the two
-	skinnySliceTime   = 130       // in the unit of wgmma.tileTime: B crosses DRAM at 4 TB/s
-	skinnyLeastSlices = 4         // of a block, where K is divided
+	skinnyColumns     = 64             // of C, in a tile, at most; tallColumns for an A of more than skinnyRows
+	skinnyRows        = 64             // of A, at most, for each warpgroup that multiplies
+	skinnyBarriers    = 16             // bytes of the mbarriers of a stage
+	skinnyGroup       = 16             // columns of the multiplication whose sums are sent together
+	skinnyGroupBytes  = 4 << 10        // of these sums
+	skinnyPairRows    = 2 * skinnyRows // of A, at most, where two blocks may share a multiprocessor
+	skinnyAlwaysRows  = 2 * skinnyRows // of A, up to which no other GEMM is chosen
+	skinnyHalfShared  = 113 << 10      // bytes of each of the two
+	skinnySliceTime   = 130            // in the unit of wgmma.tileTime: B crosses DRAM at 4 TB/s
+	skinnyLeastSlices = 4              // of a block, where K is divided
 
 	// skinnySharers is how many blocks share A, which L2 then sends once.
 	skinnySharers = 4
@@ -83,9 +83,7 @@ type skinnyGrid struct {
 	inbox   int64 // bytes of a block's shared memory for the sums of other parts of K, and an mbarrier
 }
 
-// grid divides K as long as the clusters fit at once. Where A has many rows, blocks share it, likewise. Two blocks
-// share a multiprocessor if that leaves enough stages, or if there are several waves: one then begins while the other
-// ends.
+// grid divides K as long as the clusters fit at once. Where A has many rows, blocks share it, likewise.
 func (rows skinny) grid(p Problem, sms int) skinnyGrid {
 	if rows > skinnyRows {
 		return rows.tallGrid(p, sms)
@@ -123,8 +121,8 @@ func (g skinnyGrid) fill(p Problem, sms int) skinnyGrid {
 	return g
 }
 
-// together is how many blocks share a multiprocessor: two if A has few rows, or if there are several waves and registers
-// for two.
+// together is how many blocks share a multiprocessor: two if A has few rows, which leaves enough stages, or if there are
+// several waves and registers for two. One then begins while the other ends.
 func (g skinnyGrid) together(sms int) int64 {
 	if g.rows < skinnyRows || g.rows <= skinnyPairRows && !g.fits(sms) {
 		return 2

@@ -46,7 +46,7 @@ func allSubjects() (kept []*subject, err error) {
 	if err != nil {
 		return nil, err
 	}
-	local, err := skinny()
+	local, err := localProducts()
 	if err != nil {
 		return nil, err
 	}

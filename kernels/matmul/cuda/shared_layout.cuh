@@ -9,8 +9,8 @@ constexpr uint32_t kMaxShared = 227 * 1024;
 constexpr uint32_t kChunkBufferUnit = 2048, kMaxChunkBuffer = 4 * kChunkBufferUnit;
 
 // SharedLayout divides the shared memory of a block: as many stages of A and of B as fit; the staged tile; mbarriers; and if
-// there is room, two buffers for chunks of the local shard (local_shard.cuh). Both blocks of the cluster load B, so that B
-// arrives later than A: B gets one more stage if that fits. wgmma.sharedLayout in Go computes the same.
+// there is room, two buffers for chunks of the local shard (local_shard.cuh). Mostly both blocks of the cluster load B, which
+// then arrives later than A: B gets one more stage if that fits. wgmma.sharedLayout in Go computes the same.
 template <int kColumns>
 struct SharedLayout {
   static constexpr uint32_t kBytesOfA = kRows * kRowBytes, kBytesOfB = kColumns * kRowBytes; // of a stage

@@ -29,7 +29,7 @@ struct Tile {
 
 FORCE_INLINE __device__ void compute_here(const Tile& t) {
   asm volatile("" ::"r"(t.owner), "r"(t.row), "r"(t.shard_row), "r"(t.rows), "r"(t.column), "r"(t.index), "r"(t.number), "r"(t.k_begin),
-               "r"(t.k_end), "r"(t.piece), "r"(t.first_piece));
+               "r"(t.k_end), "r"(t.piece), "r"(t.first_piece), "r"(t.beside));
 }
 
 // TileOrder is the order of a problem's tiles of kRows x kColumns elements.
@@ -38,8 +38,11 @@ class TileOrder {
  public:
   static constexpr int kTileRows = kRows, kTileColumns = kColumns;
 
-  // The tiles of the shards of `shards` ranks, from that of rank `first` on.
+  // The tiles of the shards of `shards` ranks, from that of rank `first` on; or those of the first `rows` rows alone.
   FORCE_INLINE __device__ TileOrder(const MatmulParams& p, int32_t shards, int32_t first) : TileOrder(p, shards, first, p.m) {}
+  FORCE_INLINE __device__ TileOrder(const MatmulParams& p, int32_t shards, int32_t first, int32_t rows)
+      : rows_(rows), shard_rows_((rows_ + shards - 1) / shards), shards_(shards), first_(first),
+        down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns), groups_((down_ + kGroup - 1) / kGroup) {}
 
   FORCE_INLINE __device__ int32_t count() const { return shards_ * per_shard(); }
   FORCE_INLINE __device__ int32_t per_shard() const { return down_ * across_; }
@@ -55,11 +58,6 @@ class TileOrder {
   FORCE_INLINE __device__ Tile at(int32_t i) const { return shards_ == 1 ? tile(0, i, i) : tile(i / per_shard(), i % per_shard(), i); }
 
  protected:
-  // Those of the first `rows` rows.
-  FORCE_INLINE __device__ TileOrder(const MatmulParams& p, int32_t shards, int32_t first, int32_t rows)
-      : rows_(rows), shard_rows_((rows_ + shards - 1) / shards), shards_(shards), first_(first),
-        down_((shard_rows_ + kRows - 1) / kRows), across_((p.n + kColumns - 1) / kColumns), groups_((down_ + kGroup - 1) / kGroup) {}
-
   // Tile `in_shard` of the shard of the rank `shard` after the first, with its number among all tiles.
   FORCE_INLINE __device__ Tile tile(int32_t shard, int32_t in_shard, int32_t number) const {
     const int32_t group = in_shard / (kGroup * across_), in_group = in_shard % (kGroup * across_);
@@ -84,17 +82,19 @@ class TileOrder {
 // PairOrder is the order of a local product's tiles where each is a pair, of kTileRows / 2 rows. If the last row of pairs would
 // have no rows for lower tiles, its pairs lie side by side: they are half as many, and come last.
 template <typename Order>
-class PairOrder : public Order {
+class PairOrder {
  public:
-  FORCE_INLINE __device__ explicit PairOrder(const MatmulParams& p) : Order(p, 1, 0, rows_of_pairs_below(p.m)), rows_(p.m) {}
+  static constexpr int kTileColumns = Order::kTileColumns;
+
+  FORCE_INLINE __device__ explicit PairOrder(const MatmulParams& p) : rows_(p.m), rows_below_(rows_of_pairs_below(rows_)), below_(p, 1, 0, rows_below_) {}
 
   FORCE_INLINE __device__ Tile at(int32_t i) const {
-    const int32_t below = this->per_shard();
-    if (i < below) return this->tile(0, i, i);
+    const int32_t first = below_.per_shard();
+    if (i < first) return below_.at(i);
     Tile t = {};
-    t.row = rows_of_pairs_below(rows_);
-    t.rows = rows_ - t.row;
-    t.column = (i - below) * 2 * Order::kTileColumns;
+    t.row = rows_below_;
+    t.rows = rows_ - rows_below_;
+    t.column = (i - first) * 2 * kTileColumns;
     t.index = t.number = i;
     t.beside = true;
     return t;
@@ -106,7 +106,8 @@ class PairOrder : public Order {
     return last <= Order::kTileRows / 2 ? rows - last : rows;
   }
 
-  int32_t rows_;
+  int32_t rows_, rows_below_;
+  Order below_;
 };
 
 // InterleavedOrder spreads the tiles of the local shard among those of the peers' shards. Every shard is cut into segments of

@@ -112,7 +112,7 @@ FORCE_INLINE __device__ void multiply_slices(const Tile& t, SharedLayout<kColumn
                                              uint32_t part, float (&sums)[kColumns / 2]) {
   const auto a = at.a();
   const auto b = at.b();
-  const auto release = [&](const auto& done) { // A in this block, B in both blocks, which load it together
+  const auto release = [&](const auto& done) { // A in this block, B in both blocks, which load it together, or each its own
     const uint32_t thread = thread_id() % kWarpgroup;
     if (thread < kClusterBlocks) mbarrier_arrive_remote(b.empty(done.b.stage), thread);
     if (thread == 32) mbarrier_arrive(a.empty(done.a.stage));

@@ -10,18 +10,21 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// skinny lists the kernels of local products with an A of few rows. K is divided in a cluster, and each block has more
-// slices of it than stages. The rows of A are columns of the multiplication, or its rows.
-func skinny() (all []*subject, err error) {
+// localProducts lists kernels of local products. K is divided in a cluster where A has few rows, which are columns of the
+// multiplication, or its rows. Of wgmma.cu there is a pair of tiles side by side. Each block has more slices of K than
+// stages.
+func localProducts() (all []*subject, err error) {
 	for _, c := range []struct {
-		rows    int // of the module
-		m, n, k int64
-		sms     int
+		entry, module string
+		m, n, k       int64
+		sms           int
 	}{
-		{16, 15, 8, 64 * 40, 2},
-		{128, 128, 8, 64 * 28, 2},
+		{"skinny", "skinny_16", 15, 8, 64 * 40, 2},
+		{"skinny", "skinny_128", 128, 8, 64 * 28, 2},
+		{"skinny", "skinny_192", 130, 8, 64 * 28, 2},
+		{"wgmma", "wgmma_product_96", 40, 100, 64 * 9, 2},
 	} {
-		s, err := skinnySubject(fmt.Sprintf("matmul_skinny_%d_half_sm_90a", c.rows), c.sms,
+		s, err := localSubject(c.entry, fmt.Sprintf("matmul_%s_half_sm_90a", c.module), c.sms,
 			matmul.Problem{M: c.m, N: c.n, K: c.k, DType: collective.Half})
 		if err != nil {
 			return nil, err
@@ -31,7 +34,7 @@ func skinny() (all []*subject, err error) {
 	return all, nil
 }
 
-func skinnySubject(module string, sms int, p matmul.Problem) (*subject, error) {
+func localSubject(entry, module string, sms int, p matmul.Problem) (*subject, error) {
 	text, err := ptx.Source(module)
 	if err != nil {
 		return nil, err
@@ -48,7 +51,7 @@ func skinnySubject(module string, sms int, p matmul.Problem) (*subject, error) {
 		Operation: o, Algorithm: a, Problems: []matmul.Problem{p}, Launches: productCalls, PDL: true,
 	}
 	return &subject{
-		name: "local product", world: 1, major: 9, sms: sms, module: module, entry: "skinny", text: text,
+		name: "local product", world: 1, major: 9, sms: sms, module: module, entry: entry, text: text,
 		task: func(text []byte) (func(*check.Rank) error, error) {
 			mutated := calls
 			mutated.Source = replaced(module, text)
