@@ -135,8 +135,8 @@ func checkSkinnyGrid(t *testing.T, p Problem, g skinnyGrid, sms int) {
 	}
 }
 
-// An A of up to 128 rows is multiplied by the first skinny kernel that has room for it, if rows of C are aligned; one of up
-// to 192 where that is faster.
+// An A of up to 128 rows is multiplied by the first skinny kernel that has room for it, if rows of C are aligned; one
+// of up to 192 where that is faster.
 func TestSkinnyIsChosen(t *testing.T) {
 	for _, sms := range []int{132, 78} {
 		for _, m := range []int64{1, 16, 17, 32, 33, 64, 65, 128, 129, 192, 193} {

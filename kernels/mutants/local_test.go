@@ -10,9 +10,9 @@ import (
 	"gpurun/kernels/ptx"
 )
 
-// localProducts lists kernels of local products. K is divided in a cluster where A has few rows, which are columns of the
-// multiplication, or its rows. Of wgmma.cu there is a pair of tiles side by side. Each block has more slices of K than
-// stages.
+// localProducts lists kernels of local products. K is divided in a cluster where A has few rows, which are columns of
+// the multiplication, or its rows. Of wgmma.cu there is a pair of tiles side by side. Each block has more slices of K
+// than stages.
 func localProducts() (all []*subject, err error) {
 	for _, c := range []struct {
 		entry, module string

@@ -28,7 +28,7 @@ const (
 var divergenceAdvice = map[string]string{
 	causeBarriers: "let all warps of the block come to the same barriers in the same order",
 	causeCount:    "count the threads that come, in multiples of the warp size, or let the others come before they exit",
-	causeLanes:    "name in the member mask only lanes that come to the same instruction",
+	causeLanes:    "name in the member mask only lanes that come to such an instruction with the same mask",
 	causeAligned:  "move the barrier out of the branch, so that all lanes of the warp execute one instruction",
 }
 

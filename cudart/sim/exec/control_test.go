@@ -253,6 +253,57 @@ func TestShuffleWaitsForItsMembers(t *testing.T) {
 	})
 }
 
+// Lanes that exchange values meet at several places if qualifiers and member masks are the same. Each lane brings what its
+// own instruction reads, and gets the result in the register that this one writes.
+func TestLanesExchangeAtSeveralPlaces(t *testing.T) {
+	const branch = "and.b32 %a, %tid, 1; setp.eq.u32 p, %a, 0; setp.lt.u32 q, %tid, 16; " +
+		"selp.b32 %c, 0xffff, 0xffff0000, q; add.u32 %b, %tid, 100; @p bra even; "
+	for name, tt := range map[string]struct {
+		odd, even string
+		want      func(n int) uint32
+	}{
+		"shfl": {
+			"shfl.sync.bfly.b32 %out, %b, 1, 31, -1;",
+			"shfl.sync.bfly.b32 %a, %tid, 1, 31, -1; add.u32 %out, %a, 1000;",
+			func(n int) uint32 { return []uint32{1000 + uint32(n) + 101, uint32(n) - 1}[n%2] },
+		},
+		"vote": {
+			"vote.sync.ballot.b32 %out, p, -1;", "vote.sync.ballot.b32 %out, p, -1;",
+			func(int) uint32 { return 0x55555555 },
+		},
+		"vote of a negated predicate": {
+			"vote.sync.all.pred p, !p, -1; selp.b32 %out, 1, 2, p;", "vote.sync.all.pred p, p, -1; selp.b32 %out, 1, 2, p;",
+			func(int) uint32 { return 1 },
+		},
+		"redux": {
+			"redux.sync.add.u32 %out, %b, -1;", "redux.sync.add.u32 %a, %tid, -1; add.u32 %out, %a, 1;",
+			func(n int) uint32 { return []uint32{2097, 2096}[n%2] },
+		},
+		"match": {
+			"mov.u32 %b, 7; match.any.sync.b32 %out, %b, -1;", "match.any.sync.b32 %out, %tid, -1;",
+			func(n int) uint32 { return []uint32{1 << n, 0xaaaaaaaa}[n%2] },
+		},
+		"two groups": {
+			"redux.sync.add.u32 %out, %tid, %c;", "redux.sync.add.u32 %out, %tid, %c;",
+			func(n int) uint32 { return []uint32{120, 376}[n/16] },
+		},
+		"three places": {
+			"shfl.sync.idx.b32 %out, %tid, 4, 31, -1;",
+			"@q bra third; shfl.sync.idx.b32 %out, %tid, 5, 31, -1; bra done; third: shfl.sync.idx.b32 %out, %b, 6, 31, -1;",
+			func(n int) uint32 {
+				if n%2 == 1 {
+					return 104
+				}
+				return []uint32{106, 5}[n/16]
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			expectBody(t, 32, branch+tt.odd+" bra done; even: "+tt.even+" done:", tt.want)
+		})
+	}
+}
+
 func TestWarpSyncFromDifferentPlaces(t *testing.T) {
 	expectBody(t, 32, `
 		setp.lt.u32 p, %tid, 16;
@@ -361,7 +412,7 @@ func TestFaults(t *testing.T) {
 		"two barriers": {"setp.lt.u32 p, %tid, 32; @p bra a; bar.sync 1; a: bar.sync 2;", 64, Deadlock, 32, "bar.sync 1"},
 		"lanes part": {
 			"setp.lt.u32 p, %tid, 16; @p bra a; shfl.sync.idx.b32 %a, %tid, 0, 31, -1; bra b; " +
-				"a: shfl.sync.idx.b32 %a, %tid, 0, 31, -1; b:", 32, Deadlock, 16, "shfl.sync",
+				"a: shfl.sync.bfly.b32 %a, %tid, 0, 31, -1; b:", 32, Deadlock, 16, "shfl.sync",
 		},
 		"never complete": {"setp.lt.u32 p, %tid, 32; @p bar.sync 1, 64;", 64, Deadlock, 0, "bar.sync 1, 64"},
 	} {

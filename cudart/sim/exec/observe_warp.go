@@ -38,7 +38,7 @@ func (c *compiler) observeMeeting(o *op) {
 		o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
 			v, err := meet(w, o, mask)
 			if v == proceed && err == nil {
-				w.tellMeeting(w.current.mask&mask, false)
+				w.tellMeeting(w.current.mask&mask|w.metElsewhere, false)
 			}
 			return v, err
 		}

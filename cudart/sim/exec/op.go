@@ -52,6 +52,7 @@ type op struct {
 
 	step    func(o *op) simd.Step // makes what executes the op in a run; nil if assembly does not
 	control func(w *warp, o *op, mask uint32) (verdict, error)
+	meeting *meeting // of lanes that exchange values
 	mem     *access
 	inst    *ptx.Inst
 	table   []int  // targets of an indexed branch

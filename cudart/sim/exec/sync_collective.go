@@ -6,29 +6,6 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// members returns the lanes of mask whose partners have all arrived, given
-// each lane's member mask in register reg. When there are none, the path is
-// put aside until other lanes come; lanes that are ready leave the others.
-func (w *warp) members(reg int32, mask uint32) (ready uint32, err error) {
-	for m := mask; m != 0; m &= m - 1 {
-		lane := lowest(m)
-		want := uint32(w.regs[reg][lane])
-		if want>>lane&1 == 0 {
-			return 0, w.fault(IllegalInstruction, lane, "lane %d is not in its own member mask %#x", lane, want)
-		}
-		if want&w.live&^mask == 0 {
-			ready |= 1 << lane
-		}
-	}
-	if rest := mask &^ ready; rest != 0 {
-		s := w.current
-		s.mask, s.state = rest, reconverging
-		w.pushPath(s)
-		w.current.mask = ready
-	}
-	return ready, nil
-}
-
 // syncWarp is bar.warp.sync. Lanes may meet at different instructions.
 func syncWarp(w *warp, o *op, mask uint32) (verdict, error) {
 	w.releaseToBlock(mask)
@@ -65,7 +42,6 @@ func isWarpSync(in *ptx.Inst) bool {
 
 // collective compiles instructions whose result depends on the lanes present.
 func (c *compiler) collective(o *op) {
-	members := new(int32)
 	switch c.in.Op {
 	case "activemask":
 		c.takeType()
@@ -77,11 +53,11 @@ func (c *compiler) collective(o *op) {
 			return nil
 		}
 	case "vote":
-		c.vote(o, members)
+		c.vote(o)
 	case "redux":
-		c.reduceWarp(o, members)
+		c.reduceWarp(o)
 	case "match":
-		c.match(o, members)
+		c.match(o)
 	default:
 		c.fail("%s is not implemented", c.in.Op)
 	}
@@ -95,55 +71,44 @@ func broadcast(x uint64) *lanes {
 	return &v
 }
 
-// grouped makes an op that waits for its members and then calls f once for
-// each group of lanes that name the same members.
-func (c *compiler) grouped(o *op, members *int32, f func(w *warp, o *op, group uint32)) {
-	if !c.has("sync") {
-		c.fail("%s needs .sync", c.in.Op)
-	}
-	o.kind = opControl
-	o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
-		ready, err := w.members(*members, mask)
-		if ready == 0 || err != nil {
-			return suspended, err
-		}
-		for left := ready; left != 0; {
-			group := uint32(w.regs[*members][lowest(left)]) & ready
-			f(w, o, group)
-			left &^= group
-		}
-		return proceed, nil
+// give gives all lanes of a group the same value.
+func (v *exchanged) give(group uint32, x uint64) {
+	for m := group; m != 0; m &= m - 1 {
+		v.out[lowest(m)] = x
 	}
 }
 
-func (c *compiler) vote(o *op, members *int32) {
+func (c *compiler) vote(o *op) {
+	m := c.meeting()
 	mode := c.take("all", "any", "uni", "ballot")
 	c.takeType()
 	c.args(3)
-	p, flip := c.srcPred(c.arg(1))
-	c.src(members, 2, b32)
+	m.writes = mode == "ballot"
+	m.pred, m.flip = c.srcPred(c.arg(1))
+	c.src(&m.members, 2, b32)
 	if mode == "ballot" {
 		c.dst(&o.d, 0, b32)
 	} else {
 		o.p, _ = c.dstPreds()
 	}
-	c.grouped(o, members, func(w *warp, o *op, group uint32) {
-		yes := (w.preds[p] ^ flip) & group
-		switch mode {
+	m.exchange = func(v *exchanged, group uint32) {
+		switch yes := v.yes & group; mode {
 		case "ballot":
-			w.setReg(o.d, broadcast(uint64(yes)), group)
+			v.give(group, uint64(yes))
 		case "all":
-			w.setPred(o.p, boolMask(yes == group), group)
+			v.pred |= boolMask(yes == group) & group
 		case "any":
-			w.setPred(o.p, boolMask(yes != 0), group)
+			v.pred |= boolMask(yes != 0) & group
 		case "uni":
-			w.setPred(o.p, boolMask(yes == group || yes == 0), group)
+			v.pred |= boolMask(yes == group || yes == 0) & group
 		}
-	})
+	}
+	c.meets(o, m)
 }
 
 // reduceWarp compiles redux.sync.op.type d, a, membermask.
-func (c *compiler) reduceWarp(o *op, members *int32) {
+func (c *compiler) reduceWarp(o *op) {
+	m := c.meeting()
 	name := c.take("add", "min", "max", "and", "or", "xor")
 	form := floatForm{op: name, abs: c.has("abs"), nan: c.has("NaN")}
 	t := c.takeType()
@@ -154,14 +119,16 @@ func (c *compiler) reduceWarp(o *op, members *int32) {
 	c.args(3)
 	c.dst(&o.d, 0, t)
 	c.src(&o.a, 1, t)
-	c.src(members, 2, b32)
-	c.grouped(o, members, func(w *warp, o *op, group uint32) {
-		sum := w.regs[o.a][lowest(group)]
-		for m := group & (group - 1); m != 0; m &= m - 1 {
-			sum = fold(sum, w.regs[o.a][lowest(m)])
+	c.src(&m.members, 2, b32)
+	m.exchange = func(v *exchanged, group uint32) {
+		a := v.in[0]
+		sum := a[lowest(group)]
+		for rest := group & (group - 1); rest != 0; rest &= rest - 1 {
+			sum = fold(sum, a[lowest(rest)])
 		}
-		w.setReg(o.d, broadcast(sum), group)
-	})
+		v.give(group, sum)
+	}
+	c.meets(o, m)
 }
 
 // reduxFold finds how to combine two values. Floats have min and max, on sm_100a.
@@ -180,32 +147,34 @@ func (c *compiler) reduxFold(form floatForm, t ptx.Type) update {
 }
 
 // match compiles match.any and match.all.
-func (c *compiler) match(o *op, members *int32) {
+func (c *compiler) match(o *op) {
+	m := c.meeting()
 	all := c.take("any", "all") == "all"
 	t := c.takeType()
 	c.args(3)
 	c.dstWithPred(o)
 	c.src(&o.a, 1, t)
-	c.src(members, 2, b32)
-	c.grouped(o, members, func(w *warp, o *op, group uint32) {
-		var out lanes
+	c.src(&m.members, 2, b32)
+	m.exchange = func(v *exchanged, group uint32) {
 		equal := uint32(0)
-		for m := group; m != 0; m &= m - 1 {
-			lane := lowest(m)
-			equal = w.sameValue(o.a, lane, group)
-			if out[lane] = uint64(equal); all && equal != group {
-				out[lane] = 0
+		for rest := group; rest != 0; rest &= rest - 1 {
+			lane := lowest(rest)
+			equal = sameValue(v.in[0], lane, group)
+			if v.out[lane] = uint64(equal); all && equal != group {
+				v.out[lane] = 0
 			}
 		}
-		w.setReg(o.d, &out, group)
-		w.setPred(o.p, boolMask(bits.OnesCount32(equal) == bits.OnesCount32(group)), group)
-	})
+		if bits.OnesCount32(equal) == bits.OnesCount32(group) {
+			v.pred |= group
+		}
+	}
+	c.meets(o, m)
 }
 
-func (w *warp) sameValue(reg int32, lane int, group uint32) uint32 {
+func sameValue(of *lanes, lane int, group uint32) uint32 {
 	var same uint32
 	for m := group; m != 0; m &= m - 1 {
-		if i := lowest(m); w.regs[reg][i] == w.regs[reg][lane] {
+		if i := lowest(m); of[i] == of[lane] {
 			same |= 1 << i
 		}
 	}

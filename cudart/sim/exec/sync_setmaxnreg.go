@@ -44,13 +44,14 @@ func (c *compiler) elect(o *op) {
 	if m := c.program.module; m.SM < 90 || !m.AtLeast(8, 0) {
 		c.fail("elect needs target sm_90 and PTX 8.0")
 	}
-	members := new(int32)
+	m := c.meeting()
 	c.args(2)
 	c.dstWithPred(o)
-	c.src(members, 1, b32)
-	c.grouped(o, members, func(w *warp, o *op, group uint32) {
+	c.src(&m.members, 1, b32)
+	m.exchange = func(v *exchanged, group uint32) {
 		leader := lowest(group)
-		w.setReg(o.d, broadcast(uint64(leader)), group)
-		w.setPred(o.p, 1<<leader, group)
-	})
+		v.give(group, uint64(leader))
+		v.pred |= 1 << leader
+	}
+	c.meets(o, m)
 }

@@ -29,6 +29,8 @@ type warp struct {
 	paths   [32]path
 	others  int
 
+	metElsewhere uint32 // lanes of other paths that the running path met last
+
 	clusterArrived uint32 // lanes that arrived at the cluster's barrier and have not waited
 	clusterPhase   uint32 // the parity of the phase in which they did
 
