@@ -27,6 +27,8 @@ func TestDeadlocks(t *testing.T) {
 	lastSets := onlyOne + "setp.ne.u32 %p, %block, 0;\n@%p bra set;\n" + polls + "bra end;\nset:\n" +
 		"setp.ne.u32 %p, %block, 3;\n@%p bra stay;\n10: st.release.sys.global.u32 [%mine], %n;\nbra end;\nstay:\n" +
 		polls30 + "end:\n"
+	const meets = "@!%first bra meet;\n@%zero bra send;\n" + polls + "bra meet;\nsend:\nSEND\nmeet:\nbar.sync 0;\n" +
+		onlyOne + "30: st.release.sys.global.u32 [%peer+64], %n;\nend:\n"
 	for name, c := range map[string]struct {
 		wrong, right program
 		want         string
@@ -34,6 +36,11 @@ func TestDeadlocks(t *testing.T) {
 		"nobody writes the word": {
 			program{body: receiver + "10: st.release.sys.global.u32 [%peer+64], %n;\nend:\n"},
 			program{body: receiver + send + "end:\n"},
+			"deadlock, nobody who still runs writes the word, 20",
+		},
+		"only warps of the rank that waits have a write ahead, and ranks write to others": {
+			program{body: strings.Replace(meets, "SEND", "10: st.release.sys.global.u32 [%peer+64], %n;", 1), threads: 64},
+			program{body: strings.Replace(meets, "SEND", send, 1), threads: 64},
 			"deadlock, nobody who still runs writes the word, 20",
 		},
 		"the value is not the one that is waited for": {
@@ -151,6 +158,17 @@ func TestDeadlockOfAStream(t *testing.T) {
 			if f.Kind != Deadlock || f.Cause != causeNobody || !strings.Contains(f.String(), line) {
 				t.Errorf("the finding is %v", f)
 			}
+		}
+	}
+}
+
+// Which ranks have ended the launch is said of a word that nobody has written.
+func TestDeadlockNamesRanksThatEnded(t *testing.T) {
+	found := program{body: onlyOne + "@%zero bra end;\n" + polls + "end:\n"}.expect(t,
+		"deadlock, nobody who still runs writes the word, 20")
+	for _, f := range found {
+		if want := "nobody has written the word; rank 0 ended launch 1 of run: "; !strings.HasPrefix(f.Advice, want) {
+			t.Errorf("the advice is %q, and should begin with %q", f.Advice, want)
 		}
 	}
 }

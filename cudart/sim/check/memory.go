@@ -121,14 +121,15 @@ func (m *memory) name(addr uint64, bytes int64, n named) {
 	m.valid, m.names = m.valid[:0], append(m.names, n)
 }
 
-// rangeOf names the buffer that an address is in, the same for the memory of all ranks and for all copies.
-func (m *memory) rangeOf(addr uint64) string {
+// rangeOf names the buffer that an address is in, the same for the memory of all ranks and for all copies, and tells
+// whose memory it is: -1 if it has no name.
+func (m *memory) rangeOf(addr uint64) (name string, rank int) {
 	for i := len(m.names) - 1; i >= 0; i-- {
 		if n := m.names[i]; addr >= n.begin && addr < n.end {
-			return n.name
+			return n.name, n.rank
 		}
 	}
-	return "unnamed memory"
+	return "unnamed memory", -1
 }
 
 // describe says where an address is, by the last name that it was given.

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"gpurun/cudart/sim/exec"
 )
 
@@ -10,8 +12,8 @@ type signals struct {
 	chunks map[uint64]bool        // that have a page, by the number of 65,536 bytes
 	last   *signalPage            // the page that was looked up last, which may be nil, with its number
 	number uint64
-	// writers are the instructions that have written to a named range of memory with strong writes, whichever rank's.
-	writers map[string][]exec.Site
+	// writers tell who has written to a named range of memory with strong writes, whichever rank's.
+	writers map[string]*rangeWriters
 	stale   []stalePass
 	lost    []lostSignal
 	// overwritten are the words in which a signal was overwritten, which a wait may need.
@@ -21,6 +23,12 @@ type signals struct {
 	words  slab[signalWord]
 	writes slab[signal]
 	reads  slab[reader]
+}
+
+// rangeWriters are the instructions that have written to a range, and whether a rank has written to its own memory there.
+type rangeWriters struct {
+	sites []exec.Site
+	own   bool
 }
 
 // signalPage has the words of a page, by their first four bytes.
@@ -196,20 +204,24 @@ func (s *signals) write(r *run, w *signalWord, by *signal, kind exec.AccessKind)
 	}
 	if len(w.writers) < mostWriters {
 		w.writers = append(w.writers, by)
-		r.signals.noteWriter(r.memory.rangeOf(w.addr), by.site)
+		where, owner := r.memory.rangeOf(w.addr)
+		r.signals.noteWriter(where, by.site, owner == by.by.Rank)
 	}
 }
 
-func (s *signals) noteWriter(where string, site exec.Site) {
+func (s *signals) noteWriter(where string, site exec.Site, own bool) {
 	if s.writers == nil {
-		s.writers = map[string][]exec.Site{}
+		s.writers = map[string]*rangeWriters{}
 	}
-	for _, known := range s.writers[where] {
-		if known == site {
-			return
-		}
+	known := s.writers[where]
+	if known == nil {
+		known = &rangeWriters{}
+		s.writers[where] = known
 	}
-	s.writers[where] = append(s.writers[where], site)
+	known.own = known.own || own
+	if !slices.Contains(known.sites, site) {
+		known.sites = append(known.sites, site)
+	}
 }
 
 // read notes a read of a word.

@@ -199,12 +199,16 @@ func (g *waitGraph) endersOf(w *wait) []int {
 }
 
 // writersOf tells who may write a word of global memory. If it was written before, that is the same block of the same
-// rank. Otherwise it is a warp with an instruction ahead that has written to such memory of any rank; and where no
-// instruction has, one with any write ahead.
+// rank. Otherwise it is a warp with an instruction ahead that has written to such memory of any rank, and of the same
+// rank only if ranks write to such memory of their own; and where no instruction has, one with any write ahead.
 func (g *waitGraph) writersOf(w *wait) func(o *wait) bool {
-	known := g.run.signals.writers[g.run.memory.rangeOf(w.addr)]
+	where, owner := g.run.memory.rangeOf(w.addr)
+	known := g.run.signals.writers[where]
 	return func(o *wait) bool {
 		if o.launch == nil || o.launch == w.launch && o.Block == w.Block && o.Warp == w.Warp {
+			return false
+		}
+		if known != nil && !known.own && o.Rank == owner {
 			return false
 		}
 		if len(w.Writers) > 0 && !slices.ContainsFunc(w.Writers, func(a Access) bool {
@@ -214,10 +218,10 @@ func (g *waitGraph) writersOf(w *wait) func(o *wait) bool {
 			return false
 		}
 		ahead := o.site.WritesAhead()
-		if len(known) == 0 {
+		if known == nil {
 			return len(ahead) > 0
 		}
-		return slices.ContainsFunc(ahead, func(s exec.Site) bool { return slices.Contains(known, s) })
+		return slices.ContainsFunc(ahead, func(s exec.Site) bool { return slices.Contains(known.sites, s) })
 	}
 }
 

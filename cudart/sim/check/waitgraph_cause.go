@@ -122,7 +122,8 @@ func (g *waitGraph) nobody(f *Finding) bool {
 			continue
 		}
 		g.blame(f, causeNobody, i)
-		f.Advice = "nobody has written the word: write it before its writer ends, at the address that is polled"
+		f.Advice = "nobody has written the word" + g.endedText(w.launch) +
+			": write it before its writer ends, at the address that is polled"
 		if len(w.Writers) > 0 {
 			last := w.Writers[len(w.Writers)-1]
 			f.Advice = "write the value that the wait needs; the word was written last by " + last.Who()
@@ -133,6 +134,21 @@ func (g *waitGraph) nobody(f *Finding) bool {
 		return true
 	}
 	return false
+}
+
+// endedText names the other ranks that have ended the same launch.
+func (g *waitGraph) endedText(l *watchedGrid) string {
+	var ended []string
+	for _, other := range g.run.grids {
+		if l != nil && other.rank != l.rank && other.kernel == l.kernel && other.call == l.call && other.grid == nil {
+			ended = append(ended, fmt.Sprintf("rank %d", other.rank))
+		}
+	}
+	if len(ended) == 0 {
+		return ""
+	}
+	slices.Sort(ended)
+	return fmt.Sprintf("; %s ended launch %d of %s", strings.Join(ended, " and "), l.call, l.kernel)
 }
 
 // cycle looks for the shortest cycle of waits through a word.
