@@ -149,7 +149,11 @@ func (r *run) diagnosed() []Finding {
 			out.Advice = fmt.Sprintf("bar.sync is missing between the flag's read at %s and the %s at %s", lineOf(acquire),
 				nounOf(out.Sides[1]), lineOf(out.Sides[1]))
 		default:
-			out.Advice = r.missingMeeting(&out)
+			if _, shared := f.Memory.(sharedMemory); shared {
+				out.Advice = missingBlockBarrier(&out)
+			} else {
+				out.Advice = r.missingMeeting(&out)
+			}
 		}
 		if out.Advice != "" {
 			all = append(all, out)
@@ -189,6 +193,16 @@ func stronger(release, acquire Access, d *race.Diagnosis) string {
 		verb = " order nothing: use "
 	}
 	return strings.Join(weak, " and ") + verb + strings.Join(use, " and ")
+}
+
+// missingBlockBarrier says where warps of a block that share memory have to meet.
+func missingBlockBarrier(f *Finding) string {
+	first, second := f.Sides[0], f.Sides[1]
+	if first.Rank != second.Rank || first.Launch != second.Launch || first.Block != second.Block || first.Warp == second.Warp {
+		return ""
+	}
+	return fmt.Sprintf("a barrier of the block, such as bar.sync, is missing between the %s at %s and the %s at %s",
+		nounOf(first), lineOf(first), nounOf(second), lineOf(second))
 }
 
 // missingMeeting names what would keep the work of two ranks apart that share no flag.

@@ -67,6 +67,29 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
+// Warps of a block that share memory are told where they have to meet, whichever came first.
+func TestDiagnosisOfSharedMemory(t *testing.T) {
+	p := program{
+		body: "setp.ge.u32 %p, %tid, 32;\n@%p bra reader;\n@!%first bra done;\n10: st.shared.u32 [buffer], %tid;\n" +
+			"bra done;\nreader:\n20: ld.shared.u32 %v, [buffer];\ndone:\n",
+		threads: 64,
+	}
+	e, err := Explore(Config{Ranks: 2}, Exploration{Schedules: 8, ShrinkRuns: 4, Diagnose: true}, p.rank)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const missing, write, read = "a barrier of the block, such as bar.sync, is missing between the ",
+		"write at program.cu:10 (PTX 25)", "read at program.cu:20 (PTX 29)"
+	if len(e.Findings) == 0 {
+		t.Error("no finding")
+	}
+	for _, f := range e.Findings {
+		if f.Advice != missing+write+" and the "+read && f.Advice != missing+read+" and the "+write {
+			t.Errorf("%v", f.Finding)
+		}
+	}
+}
+
 // The write that should have come before the flag comes behind the read: the diagnosis is the same.
 func TestDiagnosisOfALateWrite(t *testing.T) {
 	text := story(map[string]string{
