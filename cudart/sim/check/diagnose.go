@@ -162,10 +162,10 @@ func (r *run) diagnosed() []Finding {
 	return all
 }
 
-// stronger says which instructions of a flag have to release and to acquire.
+// stronger says which instructions of a flag have to release and to acquire, at a scope that is no smaller than theirs.
 func stronger(release, acquire Access, d *race.Diagnosis) string {
 	scope := "gpu"
-	if release.Rank != acquire.Rank {
+	if release.Rank != acquire.Rank || strings.Contains(release.Text+acquire.Text, ".sys") {
 		scope = "sys"
 	}
 	if opcode := release.Opcode(); opcode == acquire.Opcode() && strings.HasPrefix(opcode, "atom.") && !d.Released {

@@ -121,3 +121,16 @@ func TestDiagnosisOfALateWrite(t *testing.T) {
 		t.Error("no write came late")
 	}
 }
+
+// The advice keeps the scope of an instruction: one of .sys may be for other ranks, too.
+func TestAdviceKeepsTheScope(t *testing.T) {
+	for opcode, want := range map[string]string{
+		"atom.relaxed.sys.global.add.u32": "atom.relaxed orders nothing: use atom.acq_rel.sys",
+		"atom.relaxed.gpu.global.add.u32": "atom.relaxed orders nothing: use atom.acq_rel.gpu",
+	} {
+		side := Access{Text: opcode, Module: "m"}
+		if got := stronger(side, side, &race.Diagnosis{}); got != want {
+			t.Errorf("%s: %s, want %s", opcode, got, want)
+		}
+	}
+}
