@@ -181,7 +181,9 @@ func (x *custom) compareCall(number int) error {
 			return fmt.Errorf("downloading the output %s: %w", b.Name, err)
 		}
 		v := reference.Values(b.DType, got, expected[i], 0, tolerance)
-		x.note(number, output{b.Name, at, b.Bytes / int64(b.DType.Size), b.DType.Size}, v)
+		wrong := x.found(number, wrongResult, output{b.Name, at, b.Bytes / int64(b.DType.Size), b.DType.Size})
+		wrong.excess = reference.ExcessOf(b.DType, v, tolerance)
+		wrong.add(x.Rank, v)
 	}
 	return nil
 }

@@ -27,16 +27,21 @@ type output struct {
 func (r *rank) note(number int, out output, v reference.Verdict) { r.find(number, wrongResult, out, v) }
 
 func (r *rank) find(number int, cause string, out output, v reference.Verdict) {
-	mismatch{
+	r.found(number, cause, out).add(r.Rank, v)
+}
+
+func (r *rank) found(number int, cause string, out output) mismatch {
+	return mismatch{
 		cause: cause, algorithm: r.Algorithm.Collective + " " + r.algorithm(number).Name, call: r.describe(number),
 		output: out,
-	}.add(r.Rank, v)
+	}
 }
 
 // mismatch is an output that is wrong.
 type mismatch struct {
 	cause, algorithm, call string
 	output
+	excess reference.Excess // empty: of no tolerance
 }
 
 // add makes a finding of a verdict on an output of this rank, unless nothing is wrong.
@@ -44,17 +49,25 @@ func (m mismatch) add(on *check.Rank, v reference.Verdict) {
 	if v.Wrong == 0 {
 		return
 	}
-	bits := func(x uint64) string { return fmt.Sprintf("0x%0*x", 2*m.size, x) }
 	on.AddWrongResult(check.Finding{
 		Cause: m.cause,
 		Sides: []check.Access{{Actor: check.Actor{Rank: on.Number, Command: m.call}, Text: m.algorithm}},
 		Bytes: uint64(v.Wrong * int64(m.size)),
-		Where: fmt.Sprintf("rank %d's %s: element %d is %s, want %s; wrong: %d of %d", on.Number, m.name, v.First,
-			bits(v.Got), bits(v.Want), v.Wrong, m.elements),
+		Where: fmt.Sprintf("rank %d's %s: element %d is %s; wrong: %d of %d", on.Number, m.name, v.First, m.values(v),
+			v.Wrong, m.elements),
 		Advice: "a race among the other findings may be the reason",
 	}, check.Output{
 		At: m.at, Bytes: m.elements * int64(m.size), Wrong: v.First * int64(m.size), Restored: m.cause == notRestored,
 	})
+}
+
+// values says what the first wrong element is, and what it should be.
+func (m mismatch) values(v reference.Verdict) string {
+	bits := func(x uint64) string { return fmt.Sprintf("0x%0*x", 2*m.size, x) }
+	if m.excess.Bound == "" {
+		return fmt.Sprintf("%s, want %s", bits(v.Got), bits(v.Want))
+	}
+	return fmt.Sprintf("%s (%s), want %s (%s): %s", m.excess.Got, bits(v.Got), m.excess.Want, bits(v.Want), m.excess.Bound)
 }
 
 // describe names a call of the run.

@@ -1,6 +1,10 @@
 package collective
 
-import "gpurun/cudart"
+import (
+	"math"
+
+	"gpurun/cudart"
+)
 
 // Custom describes what a kernel file computes that is none of gpurun's collectives. Its inputs and outputs are areas
 // of the algorithm.
@@ -13,8 +17,16 @@ type Custom struct {
 	// for an input. inputs makes the input of any rank, by its place among the Buffers.
 	Expect func(c *Comm, s cudart.Stream, call Call, number int64,
 		inputs func(buffer, rank int) ([]byte, error)) ([][]byte, error)
-	// Tolerance is the largest relative error of an output of floats; 0: to the bit.
-	Tolerance func(c *Comm, call Call) (float64, error)
+	// Tolerance is how far the outputs of floats of a call may be from what Expect returns.
+	Tolerance func(c *Comm, call Call) (Tolerance, error)
+}
+
+// Tolerance bounds the error of a float by Absolute + Relative * |expected|. Its zero value compares bit by bit.
+type Tolerance struct{ Relative, Absolute float64 }
+
+// Allows is the largest error for an expected value.
+func (t Tolerance) Allows(expected float64) float64 {
+	return t.Absolute + t.Relative*math.Abs(expected)
 }
 
 // CustomBuffer is an input or an output.

@@ -78,7 +78,8 @@ func (f *File) Accepts(call Call) error {
 	case r.MaxBytes > 0 && bytes > r.MaxBytes:
 		return f.errorAt(f.Contract.MaxBytes.Line, "%s takes parts of up to %d bytes, not %d", name, r.MaxBytes, bytes)
 	}
-	return nil
+	_, _, err = f.Tolerances(call)
+	return err
 }
 
 // orList reads "a, b or c".

@@ -188,6 +188,8 @@ func (d *decoder) contract(f *File, t *table) {
 		NMultiple:     c.optional("n_multiple", ofContract),
 		KMultiple:     c.optional("k_multiple", ofContract),
 		Tolerance:     c.optional("tolerance", ofBuffer),
+
+		AbsoluteTolerance: c.optional("absolute_tolerance", ofBuffer),
 	}
 	if a := c.text("accumulate"); a.Text != "" {
 		name, ok := parseType(a.Text)
@@ -200,8 +202,12 @@ func (d *decoder) contract(f *File, t *table) {
 		f.Contract.Order = ""
 	}
 	d.checkProductContract(f, c)
-	if f.Contract.Tolerance != nil && f.Collective != Custom {
+	switch {
+	case f.Collective == Custom:
+	case f.Contract.Tolerance != nil:
 		d.fail(n.line, "tolerance is for custom: the bounds of %s follow from its types", f.Collective)
+	case f.Contract.AbsoluteTolerance != nil:
+		d.fail(n.line, "absolute_tolerance is for custom: the bounds of %s follow from its types", f.Collective)
 	}
 	c.done()
 }

@@ -35,6 +35,31 @@ func TestElements(t *testing.T) {
 	}
 }
 
+func TestTolerances(t *testing.T) {
+	text := "collective = 'custom'\nmodule = 'x.ptx'\ngrid = 1\n" +
+		"[buffers.o]\nrole = 'output'\ntype = 'float'\nsize = 8\nexpect = 1\n[contract]\n"
+	for contract, want := range map[string][2]float64{
+		"":                                 {},
+		"tolerance = 0.5":                  {0.5, 0},
+		"absolute_tolerance = 'world / 8'": {0, 0.5},
+		"tolerance = 1e-3\nabsolute_tolerance = 'count'": {1e-3, 1024},
+	} {
+		call := aCall()
+		call.World, call.Count = 4, 1024
+		relative, absolute, err := mustParse(t, text+contract).Tolerances(call)
+		if got := [2]float64{relative, absolute}; got != want || err != nil {
+			t.Errorf("%s: %v, %v; want %v", contract, got, err, want)
+		}
+	}
+	for _, key := range []string{"tolerance", "absolute_tolerance"} {
+		f := mustParse(t, text+key+" = '1 - count'")
+		want := `x.toml:10: for rank 1 of 4, "1 - count" is -1023, and a tolerance is at least 0`
+		if err := f.Accepts(Call{Rank: 1, World: 4, Count: 1024, Type: "float"}); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
 // The limits of a file keep it cheap: none of these takes more than a few megabytes.
 func TestLargeFilesAreCheap(t *testing.T) {
 	list := func(item string, n int) string {

@@ -209,8 +209,8 @@ type Contract struct {
 	Accumulate string
 	// Stepwise: every partial result is rounded to the element type.
 	Stepwise bool
-	// Tolerance is the largest relative error of an output of a Custom file; nil: to the bit.
-	Tolerance *Expr
+	// An output of a Custom file may differ from what is expected by AbsoluteTolerance + Tolerance * |expected|; nil is 0.
+	Tolerance, AbsoluteTolerance *Expr
 }
 
 // Expr is an expression with its place. Its zero value is absent: see [Expr.IsZero].

@@ -79,4 +79,5 @@ func (w *writer) contract(c *Contract) {
 	w.text("accumulate", c.Accumulate)
 	w.truth("stepwise", c.Stepwise)
 	w.optional("tolerance", c.Tolerance)
+	w.optional("absolute_tolerance", c.AbsoluteTolerance)
 }

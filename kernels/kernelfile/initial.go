@@ -1,5 +1,7 @@
 package kernelfile
 
+import "fmt"
+
 // Uniform is the value of every byte of a buffer before the first call, if all are the same on all ranks.
 func (b *Buffer) Uniform() (byte, bool) {
 	switch {
@@ -74,15 +76,25 @@ func (a *Arg) has(kind ArgKind) bool {
 	return a.Kind == kind
 }
 
-// Tolerance is the largest relative error of an output of a Custom file; 0: to the bit.
-func (f *File) Tolerance(call Call) (float64, error) {
-	if f.Contract.Tolerance == nil {
+// Tolerances are those of the contract of a Custom file, for one call; 0 where it has none.
+func (f *File) Tolerances(call Call) (relative, absolute float64, err error) {
+	e := env{file: f, call: call}
+	if relative, err = e.tolerance(f.Contract.Tolerance); err == nil {
+		absolute, err = e.tolerance(f.Contract.AbsoluteTolerance)
+	}
+	return relative, absolute, err
+}
+
+func (e *env) tolerance(x *Expr) (float64, error) {
+	if x == nil {
 		return 0, nil
 	}
-	e := env{file: f, call: call}
-	v, err := e.value(*f.Contract.Tolerance)
+	v, err := e.value(*x)
 	if err != nil {
 		return 0, err
+	}
+	if v.float() < 0 {
+		return 0, e.fail(*x, fmt.Sprintf("is %s, and a tolerance is at least 0", v))
 	}
 	return v.float(), nil
 }

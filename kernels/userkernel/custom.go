@@ -76,8 +76,9 @@ func (x *custom) fixed(b *kernelfile.Buffer, bytes int64, rank int, v kernelfile
 	return content, x.file.Initial(b, v, 0, content)
 }
 
-func (x *custom) tolerance(c *collective.Comm, call collective.Call) (float64, error) {
-	return x.file.Tolerance(x.state(c).values(x.target(c, call)))
+func (x *custom) tolerance(c *collective.Comm, call collective.Call) (t collective.Tolerance, err error) {
+	t.Relative, t.Absolute, err = x.file.Tolerances(x.state(c).values(x.target(c, call)))
+	return t, err
 }
 
 // next is the number of the next call of a rank.

@@ -117,8 +117,12 @@ func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial
 		if err != nil {
 			return err
 		}
-		m.Mismatches = append(m.Mismatches,
-			verify.Describe(v, r.ID, t.when+", in "+b.Name, b.Bytes/int64(b.DType.Size), b.DType.Size)...)
+		wrong := verify.Describe(v, r.ID, t.when+", in "+b.Name, b.Bytes/int64(b.DType.Size), b.DType.Size)
+		e := reference.ExcessOf(b.DType, v, tolerance)
+		for j := range wrong {
+			wrong[j].WantValue, wrong[j].GotValue, wrong[j].Bound = e.Want, e.Got, e.Bound
+		}
+		m.Mismatches = append(m.Mismatches, wrong...)
 	}
 	if err := r.compareInputs(ctx, t, buffers); err != nil {
 		return err
@@ -127,9 +131,9 @@ func (r *run) compareCustom(ctx context.Context, m *measure.Measurement, t trial
 }
 
 // compareOutput compares the copy of an output that the call has used with what it must be, and the others with poison.
-func (r *run) compareOutput(ctx context.Context, b collective.CustomBuffer, want []byte, tolerance float64) (
-	v reference.Verdict, err error,
-) {
+func (r *run) compareOutput(ctx context.Context, b collective.CustomBuffer, want []byte,
+	tolerance collective.Tolerance,
+) (v reference.Verdict, err error) {
 	err = r.staging.Download(ctx, b.Name, r.Comm.Local(b.Offset()), b.Bytes, func(got []byte, at int64) {
 		v = v.Merge(reference.Values(b.DType, got, want[at:][:len(got)], at/int64(b.DType.Size), tolerance))
 	})
@@ -149,10 +153,10 @@ func (r *run) corruptCustom(t trial, buffers []collective.CustomBuffer) (bool, e
 		if !ok {
 			return false, nil
 		}
-		// The upper byte of an element: a relative tolerance must not hide the change.
+		// The sign and the uppermost bit of the exponent: a float changes by at least 2, which no usual tolerance hides.
 		size := int64(b.DType.Size)
 		offset = offset/size*size + size - 1
-		return true, verify.Corrupt(r.Stream, r.Comm.Local(b.Offset()+offset), 0x80)
+		return true, verify.Corrupt(r.Stream, r.Comm.Local(b.Offset()+offset), 0xc0)
 	}
 	return false, nil
 }

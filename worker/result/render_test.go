@@ -2,6 +2,7 @@ package result
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -135,7 +136,15 @@ func TestComplaints(t *testing.T) {
 		"rank 1: 1 of 256 elements is wrong before timing: allreduce oneshot float sum, 1024 bytes in place; " +
 			"the first is element 7: wanted 0x40400000, found 0x40400001",
 	}
-	if diff := cmp.Diff(want, wrong().Results[1].Complaints()); diff != "" {
+	r := wrong().Results[1]
+	if diff := cmp.Diff(want, r.Complaints()); diff != "" {
+		t.Error(diff)
+	}
+	m := &r.Mismatches[0]
+	m.WantValue, m.GotValue, m.Bound = "3", "3.0000002", "they differ by 2.38e-07, and tolerance = 1e-08 allows 3e-08"
+	want[0] = strings.ReplaceAll(want[0], "wanted 0x40400000, found 0x40400001", "wanted 3 (0x40400000), "+
+		"found 3.0000002 (0x40400001): they differ by 2.38e-07, and tolerance = 1e-08 allows 3e-08")
+	if diff := cmp.Diff(want, r.Complaints()); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -125,4 +125,8 @@ type Mismatch struct {
 	Want  string `json:"want_bits"`   // hexadecimal
 	Got   string `json:"got_bits"`
 	Phase string `json:"phase"` // "before timing" or "after timing", and which output if not the only one
+	// Where a kernel file has a tolerance: the same two numbers, decimal, and how they exceed the tolerance.
+	WantValue string `json:"want,omitempty"`
+	GotValue  string `json:"got,omitempty"`
+	Bound     string `json:"bound,omitempty"`
 }
