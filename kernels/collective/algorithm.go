@@ -34,6 +34,8 @@ type Algorithm struct {
 	Areas func(world, sms int, call Call) ([]Area, error)
 	// Accepts returns an error for a call that the algorithm does not take, where there is more to say than Kernels do.
 	Accepts func(world int, call Call) error
+	// Multiple returns what the counts of calls of a type and operation must be multiples of. nil: any count will do.
+	Multiple func(world int, call Call) int64
 	// Accumulator is the type of the sums, where it is not the default, and Stepwise allows every partial result to be
 	// rounded: see reference.Input.
 	Accumulator *DType

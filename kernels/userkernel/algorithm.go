@@ -52,11 +52,12 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 			Peers: true, SeparateOutput: f.Contract.InPlace == "no", FreshArguments: changes(f),
 			Multicast: f.UsesMulticast(), GPU: a.forGPUs(), Unbounded: true,
 		},
-		Areas:   a.areas,
-		Accepts: a.accepts,
-		Prepare: a.prepare,
-		Enqueue: a.enqueue,
-		Record:  a.record,
+		Areas:    a.areas,
+		Accepts:  a.accepts,
+		Multiple: a.multiple,
+		Prepare:  a.prepare,
+		Enqueue:  a.enqueue,
+		Record:   a.record,
 	}
 	a.user.algorithm = a.Algorithm
 	if d, ok := collective.ParseDType(f.Contract.Accumulate); ok {
@@ -142,6 +143,15 @@ func (a *algorithm) accepts(world int, call collective.Call) error {
 			a.file.Path, a.file.Contract.Alignment.Line, a.file.Name, r.Alignment, over)
 	}
 	return nil
+}
+
+// multiple is what the contract says that counts are multiples of. Where it cannot be computed, accepts says why.
+func (a *algorithm) multiple(world int, call collective.Call) int64 {
+	r, err := a.file.Requirements(a.values(call, world))
+	if err != nil {
+		return 1
+	}
+	return r.CountMultiple
 }
 
 // checkAligned refuses a call whose input or output lies otherwise than the file's entry of that buffer asks for.

@@ -19,8 +19,8 @@ type Case struct {
 	OutOfPlaceOnly bool   // the call cannot run in place
 	Why            string // the reason for the choice of the algorithm
 	Requested      string // the job's word for the algorithm, if it is not its name: "auto"
-	// RequestedBytes is the size that the job asks for. Parts are cut to whole elements
-	// and vectors, so that Bytes may be less.
+	// RequestedBytes is the size that the job asks for. Parts are cut to whole elements and vectors, so that Bytes may be
+	// less; and rounded up for kernel files, so that it may be more.
 	RequestedBytes int64
 }
 

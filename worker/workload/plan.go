@@ -31,7 +31,7 @@ type request struct {
 	// call has no offsets of buffers yet: Send and Recv are how far the buffers lie off
 	// their alignment.
 	call collective.Call
-	// bytes are the size that the job asks for. The call's own may be a little less.
+	// bytes are the size that the job asks for. The call's own may be a little less, or more if a kernel file asks for it.
 	bytes int64
 }
 
@@ -119,12 +119,14 @@ func (j Job) collective() (*collective.Collective, error) {
 // several lead to the same call: thresholds apply to requested sizes.
 func (p *Plan) add(algorithm string, with parameters) error {
 	call := collective.Call{Root: p.job.Root, Epilogue: with.epilogue}
+	files := p.kernelFiles()
 	for _, call.Blocks = range with.blocks {
 		for _, call.DType = range with.dtypes {
 			call.Send, call.Recv = p.job.offset(call.DType), p.job.offset(call.DType)
 			for _, call.Op = range with.ops {
 				for _, bytes := range with.sizes {
 					call.Count = p.job.count(p.Collective.Shape, p.world, call.DType, bytes)
+					call.Count = p.job.roundUp(p.Collective.Shape, p.world, call, files...)
 					if err := p.check(algorithm, call); err != nil {
 						return err
 					}
@@ -134,6 +136,13 @@ func (p *Plan) add(algorithm string, with parameters) error {
 		}
 	}
 	return nil
+}
+
+// kernelFiles are the job's algorithms that kernel files describe.
+func (p *Plan) kernelFiles() []*collective.Algorithm {
+	return slices.DeleteFunc(slices.Clone(p.Collective.Algorithms), func(a *collective.Algorithm) bool {
+		return a.File == "" || !slices.Contains(p.job.Algorithms, a.Name)
+	})
 }
 
 // check refuses a request that cannot run on any device. For "auto", one algorithm that can

@@ -2,6 +2,8 @@ package workload
 
 import "gpurun/kernels/collective"
 
+const vecBytes = 16
+
 // count is the number of elements of a part, if the larger of a rank's buffers has up to so
 // many bytes, as nccl-tests counts. If buffers hold a part per rank, parts are cut to whole
 // vectors of 16 bytes and so all aligned. They are not cut if nothing would be left, or if the
@@ -9,7 +11,6 @@ import "gpurun/kernels/collective"
 // without elements; the table shows size and count 0. Rows that are normalized stay whole, and
 // there is at least one.
 func (j Job) count(s collective.Shape, world int, d collective.DType, bytes int64) int64 {
-	const vecBytes = 16
 	parts := max(s.Send.Of(world), s.Recv.Of(world))
 	count := bytes / (parts * int64(d.Size))
 	whole := count / (vecBytes / int64(d.Size)) * (vecBytes / int64(d.Size))
@@ -22,6 +23,39 @@ func (j Job) count(s collective.Shape, world int, d collective.DType, bytes int6
 		return whole
 	}
 	return count
+}
+
+// roundUp is the count of a call, or the next one that is a multiple of what the kernel files of all algorithms ask for.
+// All algorithms have the same count. Parts stay whole vectors, and rows stay whole.
+func (j Job) roundUp(s collective.Shape, world int, call collective.Call, algorithms ...*collective.Algorithm) int64 {
+	unit := int64(1)
+	for _, a := range algorithms {
+		if a.Multiple != nil {
+			unit = leastCommonMultiple(unit, a.Multiple(world, call))
+		}
+	}
+	if call.Count%unit == 0 {
+		return call.Count
+	}
+	switch parts := max(s.Send.Of(world), s.Recv.Of(world)); {
+	case j.Epilogue == string(collective.RMSNorm) && j.Row > 0:
+		unit = leastCommonMultiple(unit, j.Row)
+	case parts > 1 && !j.Unaligned:
+		unit = leastCommonMultiple(unit, vecBytes/int64(call.DType.Size))
+	}
+	return (call.Count + unit - 1) / unit * unit
+}
+
+// leastCommonMultiple is the least common multiple of two positive numbers, or 1 if no buffer has so many elements.
+func leastCommonMultiple(a, b int64) int64 {
+	divisor, rest := a, b
+	for rest != 0 {
+		divisor, rest = rest, divisor%rest
+	}
+	if a/divisor > maxBytes/b {
+		return 1
+	}
+	return a / divisor * b
 }
 
 // offset is how far buffers lie from their alignment, in bytes.

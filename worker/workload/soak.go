@@ -6,6 +6,7 @@ func (j Job) Resized(c Case, bytes int64) (Case, bool) {
 	resized := c
 	resized.RequestedBytes = bytes
 	resized.Call.Count = j.count(c.Shape, c.world, c.Call.DType, bytes)
+	resized.Call.Count = j.roundUp(c.Shape, c.world, resized.Call, c.Algorithm)
 	scratch := func(of Case) int64 {
 		if f := of.Algorithm.ScratchBytes; f != nil {
 			return f(of.world, of.Call.Bytes())

@@ -147,6 +147,13 @@ func (c Call) base(f *kernelfile.File) (kernelfile.Call, error) {
 	}
 	parts := max(shape.Send.Of(c.World), shape.Recv.Of(c.World))
 	call.Count = c.Bytes / parts / int64(c.DType.Size)
+	r, err := f.Requirements(call)
+	if err != nil {
+		return call, err
+	}
+	if rest := call.Count % r.CountMultiple; rest != 0 {
+		call.Count += r.CountMultiple - rest // as where it runs
+	}
 	part := call.Count * int64(c.DType.Size)
 	call.InputBytes, call.OutputBytes = part*shape.Send.Of(c.World), part*shape.Recv.Of(c.World)
 	return call, nil

@@ -15,6 +15,7 @@ import (
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
+	"gpurun/worker/workload"
 )
 
 // readKernelFiles reads those among the words of --algo, without their code.
@@ -135,28 +136,56 @@ func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, err
 	return d, op, nil
 }
 
-// dropSizes leaves out those of the default sizes that the kernel files do not take, and says so. Sizes that are given
-// stay, so that it is an error if they cannot run.
+// dropSizes leaves out the sizes that the kernel files do not take, and says so, unless nothing would be left. Where
+// sizes are given, it is an error if another algorithm does not take one. Of sizes that are rounded up to the same
+// counts, the last one stays.
 func (p *CollectiveRun) dropSizes() {
-	if len(p.Job.KernelFiles) == 0 || p.Sources.Source("minbytes") != "" || p.Sources.Source("maxbytes") != "" {
+	which, probe := "default sizes", p.Job
+	probe.Inject = nil // what is injected may lie behind the small sizes
+	if p.Sources.Source("minbytes") != "" || p.Sources.Source("maxbytes") != "" {
+		which, probe.Algorithms = "sizes", fileAlgorithms(p.Job)
+	}
+	if len(p.Job.KernelFiles) == 0 || len(probe.Algorithms) == 0 {
 		return
 	}
 	var kept []int64
+	var calls [][]collective.Call // of those
+	sameCount := func(a, b collective.Call) bool { return a.Count == b.Count }
 	var why error
+	dropped := 0
 	for _, size := range p.Job.Sizes {
-		job := p.Job
-		job.Sizes = []int64{size}
-		if err := job.Check(p.World()); err != nil {
-			why = err
+		probe.Sizes = []int64{size}
+		planned, err := probe.Plan(p.World())
+		if err != nil {
+			why, dropped = err, dropped+1
 			continue
 		}
-		kept = append(kept, size)
+		now, last := planned.Calls(probe.Algorithms[0]), len(kept)-1
+		if last >= 0 && p.roundedUp(kept[last], now) && slices.EqualFunc(calls[last], now, sameCount) {
+			kept[last] = size
+			continue
+		}
+		kept, calls = append(kept, size), append(calls, now)
 	}
-	if why == nil || len(kept) == 0 {
+	if len(kept) == 0 {
 		return // the check of the job says why
 	}
-	reason, _, _ := strings.Cut(why.Error(), "; ") // what follows are other algorithms
-	p.Remark = strings.TrimPrefix(p.Remark+"; ", "; ") + fmt.Sprintf("%d of the %d default sizes are left out: %s",
-		len(p.Job.Sizes)-len(kept), len(p.Job.Sizes), reason)
+	if why != nil {
+		reason, _, _ := strings.Cut(why.Error(), "; ") // what follows are other algorithms
+		p.Remark = strings.TrimPrefix(p.Remark+"; ", "; ") + fmt.Sprintf("%d of the %d %s are left out: %s",
+			dropped, len(p.Job.Sizes), which, reason)
+	}
 	p.Job.Sizes = kept
+}
+
+// roundedUp reports whether some of the calls has more bytes than were asked for.
+func (p *CollectiveRun) roundedUp(size int64, calls []collective.Call) bool {
+	s, world := p.Collective.Shape, p.World()
+	parts := max(s.Send.Of(world), s.Recv.Of(world))
+	return slices.ContainsFunc(calls, func(c collective.Call) bool { return parts*c.Bytes() > size })
+}
+
+// fileAlgorithms are those of the job's algorithms that are kernel files.
+func fileAlgorithms(job workload.Job) []string {
+	return slices.DeleteFunc(slices.Clone(job.Algorithms), func(name string) bool { return !kernelfile.IsPath(name) })
 }
