@@ -8,6 +8,7 @@ import (
 	"gpurun/cmd/gpurun/bench"
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/flags"
+	"gpurun/cmd/gpurun/kernelcode"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
@@ -96,7 +97,11 @@ func planBench(a *program.Invocation, cmd *cobra.Command, words []string) (*benc
 // unknownCase says that bench has no such collective or product, or how the algorithm is written that a word names.
 func unknownCase(word string) error {
 	if kernelfile.IsPath(word) {
-		return exit.Usagef("bench takes a kernel file behind --algo: write gpurun bench COLLECTIVE --algo %s", word)
+		return benchOfFile(word)
+	}
+	if word == kernelfile.Custom {
+		return exit.Usagef("bench compares algorithms, and nothing else computes what a custom file does: " +
+			"gpurun kernel FILE times it")
 	}
 	if text := suggest.Algorithm("gpurun bench", word, kernels.Collectives()); text != "" {
 		return exit.Usagef("unknown collective or product %q; %s", word, text)
@@ -105,6 +110,19 @@ func unknownCase(word string) error {
 		return exit.Usagef("%q: bench takes one collective or product: %s", word, suggest.OrList(benchNames()))
 	}
 	return suggest.Unknown("collective or product", word, benchNames())
+}
+
+// benchOfFile says how a kernel file is measured.
+func benchOfFile(path string) error {
+	of := "COLLECTIVE"
+	if f, _, err := kernelcode.Read(path); err == nil {
+		of = f.Collective
+	}
+	if of == kernelfile.Custom {
+		return exit.Usagef("bench compares algorithms, and nothing else computes what %s does: gpurun kernel %[1]s times it",
+			path)
+	}
+	return exit.Usagef("bench takes a kernel file behind --algo: write gpurun bench %s --algo %s", of, path)
 }
 
 // newProductBenchCommand makes the command below bench: products have flags of their own.

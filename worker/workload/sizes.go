@@ -25,8 +25,8 @@ func (j Job) count(s collective.Shape, world int, d collective.DType, bytes int6
 	return count
 }
 
-// roundUp is the count of a call, or the next one that is a multiple of what the kernel files of all algorithms ask for.
-// All algorithms have the same count. Parts stay whole vectors, and rows stay whole.
+// roundUp is the count of a call, or the next one that is a multiple of what all kernel files ask for. All algorithms
+// have the same count. Parts stay whole vectors, and rows stay whole.
 func (j Job) roundUp(s collective.Shape, world int, call collective.Call, algorithms ...*collective.Algorithm) int64 {
 	unit := int64(1)
 	for _, a := range algorithms {
