@@ -2,6 +2,7 @@ package examples
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -39,6 +40,41 @@ func TestEveryExampleIsListed(t *testing.T) {
 		if !regexp.MustCompile(`(?m)^\|[^|]*\b` + regexp.QuoteMeta(file)).MatchString(guide) {
 			t.Errorf("docs/kernel-files.md has no row for %s", file)
 		}
+	}
+}
+
+// The guide's commands compile its kernel with source lines, which check names.
+func TestGuideCompilesWithSourceLines(t *testing.T) {
+	guide := readGuide(t)
+	if !regexp.MustCompile(`(?m)^    nvcc -ptx .*-lineinfo `).MatchString(guide) {
+		t.Error("docs/kernel-files.md compiles with nvcc and without -lineinfo")
+	}
+	clang := regexp.MustCompile(`(?m)^    clang-22 .* oneshot.cu$`).FindString(guide)
+	if !strings.Contains(clang, " -gline-tables-only ") {
+		t.Fatal("docs/kernel-files.md compiles with clang and without -gline-tables-only")
+	}
+	words := strings.Fields(clang)
+	if _, err := exec.LookPath(words[0]); err != nil {
+		t.Skip(err)
+	}
+	folder := t.TempDir()
+	for _, name := range []string{"oneshot.cu", "cuda.cuh"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	cmd.Dir = folder
+	if said, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	ptx, err := os.ReadFile(filepath.Join(folder, "oneshot.ptx"))
+	if err != nil || !strings.Contains(string(ptx), "\t.loc\t") {
+		t.Errorf("no .loc in the PTX: %v", err)
 	}
 }
 
