@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"gpurun/cmd/gpurun/suggest"
 )
 
 // Schema names the form of the JSON document. It changes when a field changes its meaning or goes away.
@@ -147,15 +149,48 @@ func (r Report) causes() (all []Finding) {
 	return all
 }
 
-// causesOf counts the causes of findings, given by their places. A report that was read from a file may have others.
-func (r Report) causesOf(places []int) int {
-	causes := map[int]bool{}
+// causesOf counts the causes of findings, given by their places: mistakes, and those that explain notes alone. A report
+// that was read from a file may have others.
+func (r Report) causesOf(places []int) (n causes) {
+	isMistake := map[int]bool{} // by group
 	for _, at := range places {
 		if 0 <= at && at < len(r.Findings) {
-			causes[r.Findings[at].Group] = true
+			f := r.Findings[at]
+			isMistake[f.Group] = isMistake[f.Group] || !f.Note
 		}
 	}
-	return len(causes)
+	for _, mistake := range isMistake {
+		if mistake {
+			n.findings++
+		} else {
+			n.notes++
+		}
+	}
+	return n
+}
+
+// causes are numbers of groups of findings. A note does not fail the check.
+type causes struct{ findings, notes int }
+
+// String reads "2 findings, 1 note"; empty: there are none.
+func (n causes) String() string {
+	var words []string
+	if n.findings > 0 {
+		words = append(words, suggest.Count(n.findings, "finding", "findings"))
+	}
+	if n.notes > 0 {
+		words = append(words, suggest.Count(n.notes, "note", "notes"))
+	}
+	return strings.Join(words, ", ")
+}
+
+// all counts the causes of all findings.
+func (r Report) all() causes {
+	places := make([]int, len(r.Findings))
+	for i := range places {
+		places[i] = i
+	}
+	return r.causesOf(places)
 }
 
 // Rule names what a finding is an example of: its kind and cause, as a word.

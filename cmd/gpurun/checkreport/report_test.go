@@ -204,6 +204,7 @@ func TestText(t *testing.T) {
 	if got := clean.Summary(); !strings.HasSuffix(got, "; every order of strong accesses") {
 		t.Error(got)
 	}
+	testNotes(t)
 	for ranks, want := range map[string]string{
 		"": "no ranks", "1": "1 rank", "2": "2 ranks", "2 3": "2 and 3 ranks", "2 3 4": "2, 3 and 4 ranks",
 	} {
@@ -214,6 +215,45 @@ func TestText(t *testing.T) {
 		if got := ranksOf(all); got != want {
 			t.Errorf("%v: %s", all, got)
 		}
+	}
+}
+
+// Notes are counted as such, in the verdict and in the table. They are no failures.
+func testNotes(t *testing.T) {
+	t.Helper()
+	note, mistake, of := Finding{Note: true, Role: Cause}, Finding{Role: Consequence, Kind: "race"}, Case{Ranks: 2}
+	for _, tt := range []struct {
+		verdict    string
+		findings   []Finding
+		incomplete []string
+		found      string
+		summary    string
+	}{
+		{
+			Clean, []Finding{note}, nil, "1 note",
+			"CLEAN: 1 note; 1 algorithm, 0 of 0 blocks, 0 sizes, 0 schedules of 2 ranks; not a proof",
+		},
+		{Incomplete, []Finding{note, note}, []string{"x"}, "incomplete", "INCOMPLETE: 2 notes; 1 algorithm, "},
+		{Findings, []Finding{note, mistake}, nil, "1 finding, 1 note", "FINDINGS: 1 finding, 1 note; 1 algorithm, "},
+		{Clean, nil, nil, "nothing", "CLEAN: 1 algorithm, "},
+	} {
+		of.Findings, of.Incomplete = nil, tt.incomplete
+		for i := range tt.findings {
+			tt.findings[i].Group, of.Findings = i, append(of.Findings, i)
+		}
+		r := Report{Verdict: tt.verdict, Findings: tt.findings, Cases: []Case{of}}
+		if got := r.found(rowsOf(r.Cases)[0]); got != tt.found || !strings.HasPrefix(r.Summary(), tt.summary) {
+			t.Errorf("%s: %s", got, r.Summary())
+		}
+	}
+	both := Report{Findings: []Finding{note, mistake}} // a note explains a mistake
+	if n := both.all(); n != (causes{findings: 1}) {
+		t.Errorf("%+v", n)
+	}
+	var out bytes.Buffer
+	clean := Report{Verdict: Clean, Findings: []Finding{note}, Cases: []Case{{Findings: []int{0}}}}
+	if err := WriteJUnit(&out, clean); err != nil || strings.Contains(out.String(), "<failure") {
+		t.Errorf("%v: %s", err, out.String())
 	}
 }
 

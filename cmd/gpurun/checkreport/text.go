@@ -137,8 +137,8 @@ func (r row) coverage() string {
 func (r Report) found(of row) string {
 	causes := r.causesOf(of.findings)
 	switch {
-	case causes > 0:
-		return suggest.Count(causes, "finding", "findings")
+	case causes.findings > 0 || causes.notes > 0 && !of.incomplete:
+		return causes.String()
 	case of.incomplete:
 		return "incomplete"
 	}
@@ -155,10 +155,12 @@ func (r Report) Summary() string {
 	covered := fmt.Sprintf("%s, %d of %s, %s, %s of %s", suggest.Count(len(rowsOf(r.Cases)), "algorithm", "algorithms"),
 		ended, suggest.Count(blocks, "block", "blocks"), suggest.Count(sizes, "size", "sizes"),
 		suggest.Count(schedules, "schedule", "schedules"), ranksOf(r.Cases))
-	text := strings.ToUpper(r.Verdict) + ": "
-	switch n := len(r.causes()); {
-	case n > 0:
-		text += suggest.Count(n, "finding", "findings") + "; "
+	text, found := strings.ToUpper(r.Verdict)+": ", r.all()
+	if found != (causes{}) {
+		text += found.String() + "; "
+	}
+	switch {
+	case found.findings > 0:
 	case r.Verdict == Clean && r.complete():
 		covered += "; every order of strong accesses"
 	case r.Verdict == Clean && slices.ContainsFunc(r.Cases, func(c Case) bool { return c.Settled }):

@@ -131,21 +131,24 @@ func caseTable(r Report) webpage.Table {
 		{Title: "pairs of instructions", Numeric: true},
 		{Title: "in both orders", Numeric: true},
 		{Title: "findings", Numeric: true},
+		{Title: "notes", Numeric: true},
 	}}
 	count := func(n int) webpage.Cell { return webpage.Cell{Text: fmt.Sprint(n), Number: float64(n)} }
 	for _, c := range r.Cases {
 		causes := r.causesOf(c.Findings)
-		found := count(causes)
+		found := count(causes.findings)
 		found.Status = webpage.Pass
 		switch {
-		case causes > 0:
+		case causes.findings > 0:
 			found.Status = webpage.Fail
 		case len(c.Incomplete) > 0:
 			found.Status = webpage.Warn
 		}
 		name, _, _ := strings.Cut(c.Name(), ", ")
 		t.Rows = append(t.Rows, []webpage.Cell{
-			{Text: name}, count(c.Ranks), count(c.Schedules), count(c.Behaviors), count(c.Pairs), count(c.BothOrders), found,
+			{Text: name},
+			count(c.Ranks), count(c.Schedules), count(c.Behaviors), count(c.Pairs), count(c.BothOrders), found,
+			count(causes.notes),
 		})
 	}
 	return t

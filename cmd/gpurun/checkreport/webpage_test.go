@@ -21,7 +21,7 @@ func TestPageCountsCauses(t *testing.T) {
 		t.Errorf("%q has no %q", sections[0].Text, want)
 	}
 	row := sections[1].Tables[0].Rows[0]
-	if got := row[len(row)-1].Text; got != "1" {
-		t.Errorf("%s findings, want 1", got)
+	if got := row[len(row)-2].Text + " " + row[len(row)-1].Text; got != "1 0" {
+		t.Errorf("%s findings and notes, want 1 0", got)
 	}
 }
