@@ -40,3 +40,22 @@ func TestRoundUp(t *testing.T) {
 		}
 	}
 }
+
+// Further calls have counts that the kernel file takes, up to that of the sweep.
+func TestResizedIsRoundedUp(t *testing.T) {
+	c := Case{
+		Algorithm: &collective.Algorithm{
+			MaxRanks: 2, Kernels: []collective.Kernel{{DType: collective.Float, Op: collective.Sum}},
+			Multiple: func(int, collective.Call) int64 { return 96 },
+		},
+		Call: collective.Call{Count: 288, DType: collective.Float, Op: collective.Sum}, world: 2,
+	}
+	for bytes, want := range map[int64]int64{4: 96, 400: 192, 1152: 288} {
+		if got, ok := (Job{}).Resized(c, bytes); !ok || got.Call.Count != want {
+			t.Errorf("%d bytes: count %d, %v; want %d", bytes, got.Call.Count, ok, want)
+		}
+	}
+	if got, ok := (Job{}).Resized(c, 1156); ok {
+		t.Errorf("count %d is more than that of the sweep", got.Call.Count)
+	}
+}
