@@ -101,7 +101,7 @@ func unknownCase(word string) error {
 	}
 	if word == kernelfile.Custom {
 		return exit.Usagef("bench compares algorithms, and nothing else computes what a custom file does: " +
-			"gpurun kernel FILE times it")
+			"gpurun kernel FILE measures it")
 	}
 	if text := suggest.Algorithm("gpurun bench", word, kernels.Collectives()); text != "" {
 		return exit.Usagef("unknown collective or product %q; %s", word, text)
@@ -119,7 +119,7 @@ func benchOfFile(path string) error {
 		of = f.Collective
 	}
 	if of == kernelfile.Custom {
-		return exit.Usagef("bench compares algorithms, and nothing else computes what %s does: gpurun kernel %[1]s times it",
+		return exit.Usagef("bench compares algorithms, and nothing else computes what %s does: gpurun kernel %[1]s measures it",
 			path)
 	}
 	return exit.Usagef("bench takes a kernel file behind --algo: write gpurun bench %s --algo %s", of, path)

@@ -230,7 +230,9 @@ func testNotes(t *testing.T) {
 		summary    string
 	}{
 		{
-			Clean, []Finding{note}, nil, "1 note",
+			Clean,
+			[]Finding{note},
+			nil, "1 note",
 			"CLEAN: 1 note; 1 algorithm, 0 of 0 blocks, 0 sizes, 0 schedules of 2 ranks; not a proof",
 		},
 		{Incomplete, []Finding{note, note}, []string{"x"}, "incomplete", "INCOMPLETE: 2 notes; 1 algorithm, "},
