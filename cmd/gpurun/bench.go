@@ -119,8 +119,8 @@ func benchOfFile(path string) error {
 		of = f.Collective
 	}
 	if of == kernelfile.Custom {
-		return exit.Usagef("bench compares algorithms, and nothing else computes what %s does: gpurun kernel %[1]s measures it",
-			path)
+		return exit.Usagef("bench compares algorithms, and nothing else computes what %s does: "+
+			"gpurun kernel %[1]s measures it", path)
 	}
 	return exit.Usagef("bench takes a kernel file behind --algo: write gpurun bench %s --algo %s", of, path)
 }
