@@ -60,7 +60,8 @@ func (rows skinny) gemm() *GEMM {
 	}
 }
 
-// cost is the time in which the B of the busiest multiprocessor arrives; of more than skinnyRows rows, that of tallTime.
+// cost is the time in which the B of the busiest multiprocessor arrives; of more than skinnyRows rows, that of
+// tallTime.
 func (rows skinny) cost(w shardedProblem, sms int) int64 {
 	if w.M > int64(rows) || w.M <= rows.below() || w.N%vecElements != 0 { // rows of C are stored as vectors
 		return math.MaxInt64
@@ -121,8 +122,8 @@ func (g skinnyGrid) fill(p Problem, sms int) skinnyGrid {
 	return g
 }
 
-// together is how many blocks share a multiprocessor: two if A has few rows, which leaves enough stages, or if there are
-// several waves and registers for two. One then begins while the other ends.
+// together is how many blocks share a multiprocessor: two if A has few rows, which leaves enough stages, or if there
+// are several waves and registers for two. One then begins while the other ends.
 func (g skinnyGrid) together(sms int) int64 {
 	if g.rows < skinnyRows || g.rows <= skinnyPairRows && !g.fits(sms) {
 		return 2
