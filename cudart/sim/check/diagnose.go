@@ -198,7 +198,8 @@ func stronger(release, acquire Access, d *race.Diagnosis) string {
 // missingBlockBarrier says where warps of a block that share memory have to meet.
 func missingBlockBarrier(f *Finding) string {
 	first, second := f.Sides[0], f.Sides[1]
-	if first.Rank != second.Rank || first.Launch != second.Launch || first.Block != second.Block || first.Warp == second.Warp {
+	sameBlock := first.Rank == second.Rank && first.Launch == second.Launch && first.Block == second.Block
+	if !sameBlock || first.Warp == second.Warp {
 		return ""
 	}
 	return fmt.Sprintf("a barrier of the block, such as bar.sync, is missing between the %s at %s and the %s at %s",

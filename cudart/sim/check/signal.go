@@ -25,7 +25,8 @@ type signals struct {
 	reads  slab[reader]
 }
 
-// rangeWriters are the instructions that have written to a range, and whether a rank has written to its own memory there.
+// rangeWriters are the instructions that have written to a range, and whether a rank has written to its own memory
+// there.
 type rangeWriters struct {
 	sites []exec.Site
 	own   bool
