@@ -91,7 +91,7 @@ func (x *custom) enqueue(number int) error {
 			return fmt.Errorf("preparing the buffer %s: %w", b.Name, err)
 		}
 	}
-	if err := x.Algorithm.Enqueue(x.comm, x.stream, x.call(number)); err != nil {
+	if err := x.launch(number, x.call(number)); err != nil {
 		return err
 	}
 	for i, b := range buffers {

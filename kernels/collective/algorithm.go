@@ -36,6 +36,9 @@ type Algorithm struct {
 	Accepts func(world int, call Call) error
 	// Multiple returns what the counts of calls of a type and operation must be multiples of. nil: any count will do.
 	Multiple func(world int, call Call) int64
+	// BeginsEarly: of a kernel file, whose first kernel has programmatic dependent launch. A call may be made again right
+	// behind itself, with the same buffers.
+	BeginsEarly bool
 	// Accumulator is the type of the sums, where it is not the default, and Stepwise allows every partial result to be
 	// rounded: see reference.Input.
 	Accumulator *DType

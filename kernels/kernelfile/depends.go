@@ -91,6 +91,24 @@ func (a *Arg) patched() bool {
 	return a.Kind == Number && a.Value.names.has(nameCall)
 }
 
+// BeginsEarly reports whether the first kernel of a call may begin while the call before it still runs, because its
+// launch is programmatic and nothing comes before it in the stream.
+func (f *File) BeginsEarly() bool {
+	if slices.ContainsFunc(f.Buffers, func(b Buffer) bool { return b.Reset }) {
+		return false
+	}
+	for i := range f.Steps {
+		s := &f.Steps[i]
+		if s.Launch != nil && s.Launch.PDL {
+			return true
+		}
+		if s.When == nil {
+			return false
+		}
+	}
+	return false
+}
+
 // ReferenceDependsOnCall reports whether the reference kernel depends on the number of the call that it computes.
 func (f *File) ReferenceDependsOnCall() bool {
 	return f.Reference != nil && (f.Reference.dependsOnCall() || slices.ContainsFunc(f.Reference.Launch.Args,

@@ -134,3 +134,21 @@ func TestShapes(t *testing.T) {
 		}
 	}
 }
+
+// A call begins early if nothing can come before its first launch with PDL.
+func TestBeginsEarly(t *testing.T) {
+	launch := func(rest string) string { return "[[steps]]\nentry = 'x'\ngrid = 1\nblock = 32\n" + rest }
+	const head = "collective = 'allreduce'\nop = 'sum'\nmodule = 'x.ptx'\n"
+	for text, want := range map[string]bool{
+		launch("pdl = true"):                                                                     true,
+		launch("") + launch("pdl = true"):                                                        false,
+		launch("when = 'count > 9'\n") + launch("pdl = true"):                                    true,
+		"[[steps]]\nbarrier = true\n" + launch("pdl = true"):                                     false,
+		launch("pdl = true") + "\n[buffers.own]\nsize = 4\ninit = 0\nprivate = true\n":           true,
+		launch("pdl = true") + "\n[buffers.own]\nsize = 4\ninit = 0\nprivate = true\nreset=true": false,
+	} {
+		if got := mustParse(t, head+text).BeginsEarly(); got != want {
+			t.Errorf("%s\nbegins early: %v, want %v", text, got, want)
+		}
+	}
+}

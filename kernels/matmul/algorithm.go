@@ -34,6 +34,8 @@ type Algorithm struct {
 	File string
 	// Multicast: it uses a multicast address. GPU: its code is a binary, which the simulator cannot run.
 	Multicast, GPU bool
+	// BeginsEarly: of a kernel file, whose first kernel has programmatic dependent launch.
+	BeginsEarly bool
 	// Stepwise: every partial sum of products is rounded to the element type.
 	Stepwise bool
 	// NoCommunication: it only multiplies, and so is a bound for algorithms that communicate. Of an operation that

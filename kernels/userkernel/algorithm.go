@@ -52,6 +52,8 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 			Peers: true, SeparateOutput: f.Contract.InPlace == "no", FreshArguments: changes(f),
 			Multicast: f.UsesMulticast(), GPU: a.forGPUs(), Unbounded: true,
 		},
+		BeginsEarly: f.BeginsEarly(),
+
 		Areas:    a.areas,
 		Accepts:  a.accepts,
 		Multiple: a.multiple,
@@ -69,6 +71,7 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 	}
 	if f.Collective == kernelfile.Custom {
 		a.Custom, a.Needs.SeparateOutput = newCustom(a), true
+		a.BeginsEarly = a.BeginsEarly && repeats(f)
 	}
 	return a.Algorithm
 }
@@ -84,6 +87,14 @@ func summary(f *kernelfile.File) string {
 // have no numbers, which a reference kernel may need.
 func changes(f *kernelfile.File) bool {
 	return f.DependsOnCall() || f.HasPatches() || f.ReferenceDependsOnCall()
+}
+
+// repeats reports whether a call of a Custom file may be made twice with the same inputs and outputs: these stay where
+// they are, and the reference does not count calls.
+func repeats(f *kernelfile.File) bool {
+	return !f.ReferenceDependsOnCall() && !slices.ContainsFunc(f.Buffers, func(b kernelfile.Buffer) bool {
+		return b.Role != kernelfile.Scratch && b.Rotate > 1
+	})
 }
 
 // kernels lists the calls that the file is for. Module and entry are names only: the file says for each rank what is

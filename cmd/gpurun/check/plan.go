@@ -268,7 +268,7 @@ func (c plannedCase) variants() []plannedCase {
 	if inPlace && !a.Needs.SeparateOutput {
 		add("in place", func(v *plannedCase) { v.calls.InPlace = true })
 	}
-	if a.File == "" && a.HasPDL(c.calls.Call(0)) {
+	if a.BeginsEarly || a.File == "" && a.HasPDL(c.calls.Call(0)) {
 		add("early launch", func(v *plannedCase) { v.calls.PDL = true })
 	}
 	if !a.Needs.FreshArguments {

@@ -137,7 +137,7 @@ func (p *Plan) addProductCase(what *matmul.Operation, a *matmul.Algorithm, d col
 // productVariants are the ways in which a case makes its calls.
 func (c plannedCase) productVariants() []plannedCase {
 	all := []plannedCase{c}
-	if a := c.product.Algorithm; a.File == "" && c.on.major >= 9 {
+	if a := c.product.Algorithm; (a.File == "" || a.BeginsEarly) && c.on.major >= 9 {
 		pdl, k := c, *c.product
 		k.PDL = true
 		pdl.product, pdl.variant, pdl.command.PDL = &k, "early launch", true
