@@ -4,15 +4,33 @@ import (
 	"slices"
 )
 
+// vecBytes is the size of a vector.
+const vecBytes = 16
+
+// parts are those of the larger buffer.
+func (c *Calls) parts(world int) int64 { return max(c.Shape.Send.Of(world), c.Shape.Recv.Of(world)) }
+
+// UnevenCount is a number of elements of a part that ends within a vector, for a larger buffer of about so many bytes.
+// It is false where buffers have one part, or the algorithm takes no such count.
+func (c *Calls) UnevenCount(size int64, world int) (count int64, ok bool) {
+	parts, element := c.parts(world), int64(c.DType.Size)
+	if c.Shape.Empty || parts < 2 {
+		return 0, false
+	}
+	if count = max(size/(parts*element), 1); count*element%vecBytes == 0 {
+		count++
+	}
+	return count, count*element%vecBytes != 0 && c.accept(count, world) == nil
+}
+
 // CountsFor are the elements of a part of calls whose larger buffer has up to so many bytes, among so many ranks. Where
 // buffers have several parts, these are cut to whole vectors unless they are to be unaligned, as in other runs. A count
 // that the algorithm does not take is rounded up to one that it takes. Without any, the error of the first is returned.
 func (c *Calls) CountsFor(sizes []int64, world int, unaligned bool) (counts []int64, err error) {
-	const vecBytes = 16
 	if c.Shape.Empty {
 		return []int64{0}, nil
 	}
-	parts := max(c.Shape.Send.Of(world), c.Shape.Recv.Of(world))
+	parts := c.parts(world)
 	for _, size := range sizes {
 		count := max(size/(parts*int64(c.DType.Size)), 1)
 		vec := vecBytes / int64(c.DType.Size)

@@ -159,3 +159,23 @@ func TestCountsAreThoseOfNCCLTests(t *testing.T) {
 		}
 	}
 }
+
+func TestWhetherPartsAreCut(t *testing.T) {
+	gather := collective.Shape{Recv: collective.PartPerRank}
+	for _, tt := range []struct {
+		sizes     []int64
+		shape     collective.Shape
+		unaligned bool
+		want      bool
+	}{
+		{[]int64{1024, 1020}, gather, false, true},
+		{[]int64{1020}, gather, true, false},
+		{[]int64{1020}, collective.Shape{Reduces: true}, false, false},
+		{[]int64{1024, 96, 24}, gather, false, false},
+	} {
+		job := Job{DTypes: []string{"float"}, Sizes: tt.sizes, Unaligned: tt.unaligned}
+		if got := job.Cut(tt.shape, 2); got != tt.want {
+			t.Errorf("%+v: %v, want %v", tt, got, tt.want)
+		}
+	}
+}

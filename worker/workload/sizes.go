@@ -1,6 +1,10 @@
 package workload
 
-import "gpurun/kernels/collective"
+import (
+	"slices"
+
+	"gpurun/kernels/collective"
+)
 
 const vecBytes = 16
 
@@ -56,6 +60,21 @@ func leastCommonMultiple(a, b int64) int64 {
 		return 1
 	}
 	return a / divisor * b
+}
+
+// Cut reports whether whole vectors are fewer elements of a part than some size would allow.
+func (j Job) Cut(s collective.Shape, world int) bool {
+	unaligned := j
+	unaligned.Unaligned = true
+	for _, name := range j.DTypes {
+		d, ok := collective.ParseDType(name)
+		if ok && slices.ContainsFunc(j.Sizes, func(bytes int64) bool {
+			return j.count(s, world, d, bytes) != unaligned.count(s, world, d, bytes)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // offset is how far buffers lie from their alignment, in bytes.

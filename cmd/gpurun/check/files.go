@@ -64,7 +64,11 @@ func (p *Plan) addFile(ctx context.Context, path, of string, notify func(string)
 					if err := p.addCase(shape, a, d, op, on, world, sizes); err != nil {
 						return &exit.UsageError{Err: err}
 					}
-					p.cases[len(p.cases)-1].command.GridsScale = f.GridsScale()
+					made := &p.cases[len(p.cases)-1]
+					made.command.GridsScale = f.GridsScale()
+					if !p.options.changed("sizes") && !p.options.Unaligned && f.Contract.CountMultiple == nil {
+						made.makeUneven(p.options.Sizes[0])
+					}
 				}
 			}
 		}

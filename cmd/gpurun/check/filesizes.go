@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"gpurun/kernels/checktask"
 	"gpurun/kernels/kernelfile"
 )
@@ -22,6 +24,16 @@ func (p *Plan) sizesOf(f *kernelfile.File, b *kernelfile.Bundle, k checktask.Cal
 		}
 	}
 	return o.Sizes
+}
+
+// makeUneven gives the calls of the first size parts that are no multiple of 16 bytes, where buffers have several
+// parts: the kernel file takes any count.
+func (c *plannedCase) makeUneven(size int64) {
+	count, ok := c.calls.UnevenCount(size, c.world)
+	if ok && !slices.Contains(c.calls.Counts, count) {
+		c.calls.Counts = append([]int64{count}, c.calls.Counts[1:]...)
+		c.command.Counts = c.calls.Counts
+	}
 }
 
 // mostBlocks is the largest grid of a call of a size, by rank 0; 0 where the file does not take the call.

@@ -35,6 +35,7 @@ func NewCollective(ctx context.Context, f *pflag.FlagSet, c *collective.Collecti
 		return nil, err
 	}
 	p.dropSizes()
+	p.noteCut()
 	if err := p.check(); err != nil {
 		return nil, err
 	}

@@ -136,6 +136,18 @@ func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, err
 	return d, op, nil
 }
 
+// remark adds a notice.
+func (p *CollectiveRun) remark(text string) { p.Remark = strings.TrimPrefix(p.Remark+"; ", "; ") + text }
+
+// noteCut says that calls of kernel files are smaller than the sizes that are given.
+func (p *CollectiveRun) noteCut() {
+	if len(p.Job.KernelFiles) == 0 || p.Sources.Source("minbytes") == "" && p.Sources.Source("maxbytes") == "" ||
+		!p.Job.Cut(p.Collective.Shape, p.World()) {
+		return
+	}
+	p.remark("each rank's part of a buffer is rounded down to a multiple of 16 bytes; with -u it may end at any element")
+}
+
 // dropSizes leaves out the sizes that the kernel files do not take, and says so, unless nothing would be left. Where
 // sizes are given, it is an error if another algorithm does not take one. Of sizes that are rounded up to the same
 // counts, the last one stays.
@@ -172,8 +184,7 @@ func (p *CollectiveRun) dropSizes() {
 	}
 	if why != nil {
 		reason, _, _ := strings.Cut(why.Error(), "; ") // what follows are other algorithms
-		p.Remark = strings.TrimPrefix(p.Remark+"; ", "; ") + fmt.Sprintf("%d of the %d %s are left out: %s",
-			dropped, len(p.Job.Sizes), which, reason)
+		p.remark(fmt.Sprintf("%d of the %d %s are left out: %s", dropped, len(p.Job.Sizes), which, reason))
 	}
 	p.Job.Sizes = kept
 }
