@@ -1,9 +1,5 @@
 package checktask
 
-import (
-	"slices"
-)
-
 // vecBytes is the size of a vector.
 const vecBytes = 16
 
@@ -25,12 +21,13 @@ func (c *Calls) UnevenCount(size int64, world int) (count int64, ok bool) {
 
 // CountsFor are the elements of a part of calls whose larger buffer has up to so many bytes, among so many ranks. Where
 // buffers have several parts, these are cut to whole vectors unless they are to be unaligned, as in other runs. A count
-// that the algorithm does not take is rounded up to one that it takes. Without any, the error of the first is returned.
+// that the algorithm does not take is rounded up to one that it takes. A size that comes again has its count again, and
+// of different sizes with the same count only the first has one. Without any, the error of the first is returned.
 func (c *Calls) CountsFor(sizes []int64, world int, unaligned bool) (counts []int64, err error) {
 	if c.Shape.Empty {
 		return []int64{0}, nil
 	}
-	parts := c.parts(world)
+	parts, sizeOf := c.parts(world), map[int64]int64{}
 	for _, size := range sizes {
 		count := max(size/(parts*int64(c.DType.Size)), 1)
 		vec := vecBytes / int64(c.DType.Size)
@@ -43,8 +40,13 @@ func (c *Calls) CountsFor(sizes []int64, world int, unaligned bool) (counts []in
 			if err == nil {
 				err = refused
 			}
-		case !slices.Contains(counts, count):
-			counts = append(counts, count)
+		default:
+			if _, ok := sizeOf[count]; !ok {
+				sizeOf[count] = size
+			}
+			if sizeOf[count] == size {
+				counts = append(counts, count)
+			}
 		}
 	}
 	if len(counts) > 0 {

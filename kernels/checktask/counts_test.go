@@ -1,6 +1,7 @@
 package checktask
 
 import (
+	"slices"
 	"testing"
 
 	"gpurun/kernels/allgather"
@@ -28,5 +29,16 @@ func TestUnevenCounts(t *testing.T) {
 		if got, ok := c.calls.UnevenCount(1004, c.world); ok != c.ok || got != c.want {
 			t.Errorf("%s among %d: %d, %v, want %d, %v", c.d.Name, c.world, got, ok, c.want, c.ok)
 		}
+	}
+}
+
+// A size that is given again makes further calls; different sizes that are rounded to the same count do not.
+func TestSizesMayRepeat(t *testing.T) {
+	c := Calls{
+		Algorithm: allreduce.OneShot(), Shape: allreduce.Collective().Shape, DType: collective.Float, Op: collective.Sum,
+	}
+	counts, err := c.CountsFor([]int64{256, 258, 256, 4096, 256}, 2, false)
+	if want := []int64{64, 64, 1024, 64}; err != nil || !slices.Equal(counts, want) {
+		t.Errorf("%v, %v, want %v", counts, err, want)
 	}
 }

@@ -21,6 +21,7 @@ func TestSizesOfKernelFiles(t *testing.T) {
 		{"oneshot", nil, []int64{251, 1024, 2053}},          // 1024
 		{"serving_onestage", nil, []int64{252, 1024, 4104}}, // 2048, in vectors
 		{"halo", []string{"--sizes", "16404"}, []int64{4101}},
+		{"halo", []string{"--sizes", "256,256,256,4K"}, []int64{64, 64, 64, 1024}},
 		{"zoo/not_resident", nil, []int64{251, 512, 1029}}, // a grid that depends on the device alone
 	} {
 		o, f := &Options{}, pflag.NewFlagSet("", pflag.ContinueOnError)

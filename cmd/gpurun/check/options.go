@@ -222,7 +222,7 @@ func (o *Options) readSizes() error {
 		if err := size.UnmarshalText([]byte(word)); err != nil {
 			return exit.Usagef("--sizes: %w", err)
 		}
-		o.Sizes = appendOnce(o.Sizes, int64(size))
+		o.Sizes = append(o.Sizes, int64(size))
 	}
 	if len(o.Sizes) == 0 {
 		return exit.Usagef("--sizes: no size is given; write for example %s", defaultSizes)
