@@ -32,7 +32,7 @@ func (m *merge) report() checkreport.Report {
 		cause := len(r.Findings)
 		first := add(g.First, checkreport.Cause, cause)
 		m.save(m.found[from[g.First]], first, number+1)
-		if number < mostDrawn {
+		if number < mostDrawn && !m.cut { // for which a schedule runs again
 			m.addEvents(m.found[from[g.First]], first)
 		}
 		for _, k := range g.Pairs {

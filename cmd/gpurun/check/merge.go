@@ -28,6 +28,8 @@ type merge struct {
 	incomplete []string
 	kernels    [][]engine.KernelUse // by case
 	shrinkLeft int                  // runs
+	shrinkTime time.Duration        // that is left
+	cut        bool                 // the check was interrupted
 	stderr     io.Writer            // for warnings
 }
 
@@ -41,7 +43,7 @@ type merged struct {
 
 func newMerge(p *Plan, a *program.Invocation) *merge {
 	m := &merge{
-		plan: p, known: map[string]int{}, stderr: a.Err, shrinkLeft: allShrinkRuns,
+		plan: p, known: map[string]int{}, stderr: a.Err, shrinkLeft: allShrinkRuns, shrinkTime: allShrinkTime,
 		kernels: make([][]engine.KernelUse, len(p.cases)),
 	}
 	m.result = checkreport.Report{

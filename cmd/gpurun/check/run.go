@@ -1,12 +1,15 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
 	"gpurun/cmd/gpurun/checkreport"
+	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/suggest"
 	engine "gpurun/cudart/sim/check"
 )
 
@@ -21,7 +24,8 @@ func (p *Plan) Run(ctx context.Context, a *program.Invocation) (checkreport.Repo
 		for i, c := range p.cases {
 			ran := m.result.Cases[i].Schedules
 			if err := p.explore(ctx, m, i, c, round, end, progress); err != nil {
-				return checkreport.Report{}, err
+				progress.clear()
+				return p.interrupted(ctx, m, err)
 			}
 			if ran = m.result.Cases[i].Schedules - ran; round == 0 && ran < p.schedules && isOver(end) {
 				m.result.Cases[i].Incomplete = append(m.result.Cases[i].Incomplete,
@@ -39,6 +43,23 @@ func (p *Plan) Run(ctx context.Context, a *program.Invocation) (checkreport.Repo
 	return m.report(), m.drawTimeline(p.options.Timeline)
 }
 
+// interrupted is what was found until a signal came.
+func (p *Plan) interrupted(ctx context.Context, m *merge, err error) (checkreport.Report, error) {
+	ran := 0
+	for _, c := range m.result.Cases {
+		ran += c.Schedules
+	}
+	if ctx.Err() == nil || ran == 0 {
+		return checkreport.Report{}, err
+	}
+	m.cut = true
+	m.incomplete = append(m.incomplete, fmt.Sprintf("the check was interrupted after %s of %d",
+		suggest.Count(ran, "schedule", "schedules"), len(p.cases)*p.schedules))
+	r := m.report()
+	r.ExitCode = exit.Code(err)
+	return r, err
+}
+
 // isOver reports whether a time has come; the zero time never comes.
 func isOver(end time.Time) bool { return !end.IsZero() && !time.Now().Before(end) }
 
@@ -52,22 +73,29 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 			Strategies: p.options.Strategies, Seed: p.options.Seed + round,
 			Schedules: (p.schedules + len(variants) - 1 - i) / len(variants),
 			Progress:  progress.of(number, m), Stable: p.stable(), Settled: p.settled(), Diagnose: true, Deadline: end,
+			ShrinkTime: m.shrinkTime, ShrinkEach: eachShrinkTime, Stop: ctx.Done(),
 		}
 		if e.Schedules == 0 || isOver(end) {
 			continue
 		}
-		e.ShrinkRuns = max(0, min(e.Schedules+fewestShrinkRuns, m.shrinkLeft))
+		if m.shrinkTime > 0 {
+			e.ShrinkRuns = max(0, min(e.Schedules+fewestShrinkRuns, m.shrinkLeft))
+		}
 		begun := time.Now()
 		cfg := v.config()
 		cfg.Programs = p.programs
 		found, err := explore(ctx, cfg, e, v.task)
-		if err != nil {
+		if found == nil {
 			return err
 		}
 		if len(found.Findings) > 0 {
 			m.shrinkLeft -= e.ShrinkRuns
 		}
+		m.shrinkTime -= found.Shrinking
 		m.add(number, v, found, time.Since(begun))
+		if err != nil {
+			return err
+		}
 		progress.done += found.Coverage.Schedules
 		progress.total -= e.Schedules - found.Coverage.Schedules
 	}
@@ -76,6 +104,12 @@ func (p *Plan) explore(ctx context.Context, m *merge, number int, c plannedCase,
 
 // What makes schedules shorter runs about as often as the exploration, and this often in all.
 const fewestShrinkRuns, allShrinkRuns = 8, 240
+
+// How long a schedule of a finding may be made shorter, and all of them.
+const eachShrinkTime, allShrinkTime = 10 * time.Second, 30 * time.Second
+
+// patience is how long what runs has to end when a signal comes.
+const patience = 5 * time.Second
 
 // stable is how many schedules that find nothing more end an exploration: none if somebody asked for schedules or time,
 // or accepts findings, behind which there may be others.
@@ -101,7 +135,8 @@ func (p *Plan) settled() int {
 	return len(engine.DefaultStrategies)
 }
 
-// explore runs an exploration, until the context ends. What still runs then ends with the process.
+// explore runs an exploration, until the context ends. It then returns what was found, too, or nil if that takes long:
+// what still runs ends with the process.
 func explore(ctx context.Context, cfg engine.Config, e engine.Exploration, task func(*engine.Rank) error,
 ) (*engine.Explored, error) {
 	if ctx.Err() != nil {
@@ -118,8 +153,13 @@ func explore(ctx context.Context, cfg engine.Config, e engine.Exploration, task 
 	}()
 	select {
 	case r := <-done:
-		return r.found, r.err
+		return r.found, cmp.Or(r.err, context.Cause(ctx))
 	case <-ctx.Done():
+	}
+	select {
+	case r := <-done:
+		return r.found, context.Cause(ctx)
+	case <-time.After(patience):
 		return nil, context.Cause(ctx)
 	}
 }

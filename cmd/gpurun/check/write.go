@@ -23,7 +23,11 @@ func Show(ctx context.Context, a *program.Invocation, p *Plan) error {
 	if err != nil && len(r.Cases) == 0 {
 		return err
 	}
-	return errors.Join(p.options.conclude(a, r), err)
+	shown := p.options.conclude(a, r)
+	if ctx.Err() != nil { // the signal decides the exit code
+		return err
+	}
+	return errors.Join(shown, err)
 }
 
 // conclude prints a report and writes its files.

@@ -33,7 +33,7 @@ func Write(out io.Writer, r Report) error {
 			fmt.Fprintf(w, "  %s: %s\n", s.Message(), s.Reason)
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n%s", r.Summary(), exitText[r.Verdict])
+	fmt.Fprintf(w, "\n%s\n%s", r.Summary(), r.exitLine())
 	return terminal.WriteText(out, w.String())
 }
 
@@ -66,6 +66,14 @@ func widestLine(text string) (width int) {
 		width = max(width, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")))
 	}
 	return width
+}
+
+// exitLine says what the exit code means: a signal has its own.
+func (r *Report) exitLine() string {
+	if r.ExitCode > 128 {
+		return fmt.Sprintf("exit code %d: a signal ended the check\n", r.ExitCode)
+	}
+	return exitText[r.Verdict]
 }
 
 // exitText says what the exit code means, behind the summary.

@@ -86,7 +86,13 @@ func (c *Checker) RunStrategy(s Strategy, seed uint64, task func(*Rank) error) (
 
 // run runs task once for each rank, as a strategy chooses.
 func (c *Checker) run(s strategy, task func(*Rank) error) (*run, error) {
+	return c.runUntil(nil, s, task)
+}
+
+// runUntil is run, which ends with errStopped soon after over is true; nil is never.
+func (c *Checker) runUntil(over func() bool, s strategy, task func(*Rank) error) (*run, error) {
 	r := newRun(c, s)
+	r.over = over
 	for _, rank := range r.ranks {
 		rank.host.start(func() error { return task(rank) })
 	}

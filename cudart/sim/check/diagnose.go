@@ -37,7 +37,7 @@ func (c *Checker) traceResults(all *Explored, task func(*Rank) error) {
 		}
 		report := reports[f.Schedule]
 		if report == nil && len(reports) < mostDiagnoses {
-			report, _ = tracing.replayed(f.Schedule.Turns, task)
+			report, _ = tracing.replayed(nil, f.Schedule.Turns, task)
 			reports[f.Schedule] = report
 		}
 		if report == nil {

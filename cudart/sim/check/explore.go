@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -35,6 +36,12 @@ type Exploration struct {
 	Settled int
 	// ShrinkRuns is the most runs that shrink the schedules of findings, of all together; 0 leaves schedules as they are.
 	ShrinkRuns int
+	// ShrinkTime is the most time that shrinking takes, and ShrinkEach that of one finding; 0 is no limit. A schedule that
+	// is not shorter by then stays as it is.
+	ShrinkTime, ShrinkEach time.Duration
+	// Stop ends the exploration when it is closed. Schedules that run then count as not run, and nothing is shrunk or
+	// diagnosed; nil: nothing stops it.
+	Stop <-chan struct{}
 	// Diagnose runs a schedule of each race that nothing orders once more, to say what would order it.
 	Diagnose bool
 	// Progress, where it is not nil, is called after each schedule, in their order, by one goroutine at a time.
@@ -56,6 +63,8 @@ type Explored struct {
 	Steps, WarpInstructions uint64
 	Blocks                  Blocks
 	Kernels                 []KernelUse
+	// Shrinking is how long it took to shrink schedules.
+	Shrinking time.Duration `json:"-"`
 }
 
 // Clean reports whether all schedules have checked everything, and found nothing.
@@ -93,8 +102,7 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 	if slices.Equal(e.Strategies, []Strategy{Exhaustive}) {
 		all := newMerge(e)
 		c.exhaust(e, all, task)
-		c.shrinkAll(e, &all.Explored, task)
-		c.diagnoseAll(e, &all.Explored, task)
+		c.conclude(e, all, task)
 		return &all.Explored, nil
 	}
 	for _, s := range e.Strategies {
@@ -108,6 +116,9 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 	go c.runAll(e, task, results, &enough)
 	waiting := map[int]result{}
 	for r := range results {
+		if errors.Is(r.err, errStopped) {
+			continue
+		}
 		waiting[r.number] = r
 		for next, ok := waiting[all.Schedules]; ok && !enough.Load(); next, ok = waiting[all.Schedules] {
 			delete(waiting, next.number)
@@ -116,9 +127,36 @@ func Explore(cfg Config, e Exploration, task func(*Rank) error) (*Explored, erro
 			enough.Store(all.isStable(e.Stable) || all.Settled)
 		}
 	}
-	c.shrinkAll(e, &all.Explored, task)
-	c.diagnoseAll(e, &all.Explored, task)
+	if e.stopped() { // some of the schedules before these have not run
+		for _, number := range slices.Sorted(maps.Keys(waiting)) {
+			all.add(waiting[number])
+		}
+	}
+	c.conclude(e, all, task)
 	return &all.Explored, nil
+}
+
+// conclude shrinks and diagnoses what was found.
+func (c *Checker) conclude(e Exploration, all *merge, task func(*Rank) error) {
+	if e.stopped() {
+		return
+	}
+	begun := time.Now()
+	c.shrinkAll(e, &all.Explored, task)
+	all.Shrinking = time.Since(begun)
+	if !e.stopped() {
+		c.diagnoseAll(e, &all.Explored, task)
+	}
+}
+
+// stopped reports whether Stop is closed.
+func (e *Exploration) stopped() bool {
+	select {
+	case <-e.Stop:
+		return true
+	default:
+		return false
+	}
 }
 
 // result is what the schedule of a number has shown.
@@ -158,7 +196,7 @@ func (c *Checker) runAll(e Exploration, task func(*Rank) error, results chan<- r
 		})
 	}
 	for i, n := range e.order() {
-		if i > 0 && (enough.Load() || !e.Deadline.IsZero() && !time.Now().Before(e.Deadline)) {
+		if e.stopped() || i > 0 && (enough.Load() || !e.Deadline.IsZero() && !time.Now().Before(e.Deadline)) {
 			break
 		}
 		numbers <- n
@@ -197,7 +235,10 @@ func (c *Checker) explored(e Exploration, number, length int, task func(*Rank) e
 	if err != nil {
 		return result{number: number, report: &Report{}, err: err}
 	}
-	r, err := c.run(chooses, task)
+	r, err := c.runUntil(e.stopped, chooses, task)
+	if errors.Is(err, errStopped) {
+		return result{number: number, report: &Report{}, err: err}
+	}
 	report := r.report()
 	report.Seed = seed
 	if len(report.Findings) > 0 || err != nil {
@@ -218,7 +259,10 @@ func (c *Checker) exhaust(e Exploration, all *merge, task func(*Rank) error) {
 	s := &exhaustive{weak: e.Weak}
 	for all.Schedules < e.Schedules && (e.Deadline.IsZero() || time.Now().Before(e.Deadline)) {
 		s.begin()
-		r, err := c.run(s, task)
+		r, err := c.runUntil(e.stopped, s, task)
+		if errors.Is(err, errStopped) {
+			return
+		}
 		report := r.report()
 		redundant := errors.Is(err, errCut)
 		if redundant {

@@ -63,6 +63,65 @@ func asJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
+// racing is a task with a race that schedules show.
+func racing(r *Rank) error {
+	return passMessage(r, story(map[string]string{
+		"STORE": "st.release.sys.global.u32", "LOAD": "ld.acquire.sys.global.u32", "RECEIVER_BARRIER": blockBarrier,
+		"SENDER_BARRIER": warpBarrier,
+	}), 128)
+}
+
+// When the time of shrinking is over, schedules stay as they are.
+func TestShrinkingEndsInTime(t *testing.T) {
+	for _, c := range []struct {
+		all, each time.Duration
+		shrinks   bool
+	}{
+		{0, 0, true},
+		{time.Nanosecond, 0, false},
+		{time.Hour, time.Nanosecond, false},
+	} {
+		found := explore(t, Exploration{
+			Strategies: []Strategy{Late}, Seed: 7, Schedules: 24, ShrinkRuns: 50, ShrinkTime: c.all, ShrinkEach: c.each,
+		}, rare()...)
+		if len(found.Findings) == 0 {
+			t.Fatal("nothing was found")
+		}
+		if f := found.Findings[0]; f.Shrunk > 0 != c.shrinks || len(f.Schedule.Turns) == 0 {
+			t.Errorf("%v, %v: shrunk from %d to %d decisions", c.all, c.each, f.Shrunk, len(f.Schedule.Turns))
+		}
+	}
+}
+
+// An exploration that is stopped returns what its schedules have found, and shrinks nothing.
+func TestStoppedExplorationsReturnWhatTheyFound(t *testing.T) {
+	stop := make(chan struct{})
+	e := Exploration{Seed: 5, Schedules: 1 << 20, ShrinkRuns: 300, Stop: stop}
+	e.Progress = func(c Coverage) {
+		if c.Schedules == 4 {
+			close(stop)
+		}
+	}
+	found, err := Explore(Config{Ranks: 2}, e, racing)
+	if err != nil || found.Err != nil || len(found.Findings) != 1 || found.Findings[0].Shrunk != 0 ||
+		found.Schedules > 1<<10 {
+		t.Errorf("error %v, %d schedules, findings %v", err, found.Schedules, found.Findings)
+	}
+}
+
+// A run that is over ends between two turns.
+func TestARunEndsWhenItIsOver(t *testing.T) {
+	c, err := New(Config{Ranks: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	over := func() bool { asked++; return asked > 2 }
+	if r, err := c.runUntil(over, newRandom(1), racing); !errors.Is(err, errStopped) || r.steps == 0 || asked != 3 {
+		t.Errorf("error %v, asked %d times, %d steps", err, asked, r.steps)
+	}
+}
+
 // A schedule is shrunk to a few decisions that still show the finding, and its file runs again.
 func TestShrinkingKeepsTheFinding(t *testing.T) {
 	text := story(map[string]string{

@@ -21,6 +21,7 @@ type run struct {
 	meeting  meeting
 	shared   []cudart.DevicePtr // of Rank.Share
 
+	over      func() bool // ends the run early; nil: nothing does
 	strategy  strategy
 	explores  *exhaustive      // the strategy, if it is that one
 	ids       []schedule.Actor // of all actors, by number
@@ -104,8 +105,11 @@ func (r *run) schedule() error {
 			rank.host.end()
 		}
 	}()
-	for {
+	for turn := 0; ; turn++ {
 		r.hold()
+		if turn%turnsUntilOver == 0 && r.over != nil && r.over() {
+			return errStopped
+		}
 		if r.looping || r.steps >= r.checker.cfg.Steps {
 			return r.exhausted()
 		}
@@ -131,6 +135,11 @@ func (r *run) schedule() error {
 
 // ErrBudget is the error of a run that has used up [Config].Steps or Loop. Report.Incomplete then says which.
 var ErrBudget = errors.New("the ranks did not end")
+
+// errStopped is the error of a run that was stopped from outside, every so many turns.
+var errStopped = errors.New("the run was stopped")
+
+const turnsUntilOver = 16
 
 // exhausted ends a run that has used up its budget.
 func (r *run) exhausted() error {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -15,7 +16,8 @@ func (c *Checker) shrinkAll(e Exploration, all *Explored, task func(*Rank) error
 	if e.ShrinkRuns < 1 || !slices.ContainsFunc(all.Findings, shows) {
 		return
 	}
-	report, trace := c.replayed(nil, task)
+	over := e.untilOver(e.ShrinkTime)
+	report, trace := c.replayed(over, nil, task)
 	var rest []*Found
 	for i := range all.Findings {
 		f := &all.Findings[i]
@@ -41,16 +43,30 @@ func (c *Checker) shrinkAll(e Exploration, all *Explored, task func(*Rank) error
 	for range e.Workers {
 		workers.Go(func() {
 			for f := range found {
-				c.shrink(e, f, task)
+				c.shrink(e, f, over, task)
 			}
 		})
 	}
 	workers.Wait()
 }
 
-// replayed runs the turns of a schedule.
-func (c *Checker) replayed(turns schedule.Turns, task func(*Rank) error) (report *Report, trace uint64) {
-	r, _ := c.run(&replay{turns: turns}, task)
+// untilOver is true from when the exploration has to end, or so much time has passed; 0 is no limit.
+func (e *Exploration) untilOver(most time.Duration) func() bool {
+	end := e.Deadline
+	if limit := time.Now().Add(most); most > 0 && (end.IsZero() || limit.Before(end)) {
+		end = limit
+	}
+	return func() bool { return e.stopped() || !end.IsZero() && !time.Now().Before(end) }
+}
+
+// replayed runs the turns of a schedule. What is over before its end shows nothing.
+func (c *Checker) replayed(over func() bool, turns schedule.Turns, task func(*Rank) error) (report *Report,
+	trace uint64,
+) {
+	r, err := c.runUntil(over, &replay{turns: turns}, task)
+	if errors.Is(err, errStopped) {
+		return &Report{}, 0
+	}
 	return r.report(), uint64(r.trace)
 }
 
@@ -74,19 +90,20 @@ func shorten(f *Found, shown Finding, turns schedule.Turns, trace uint64) {
 }
 
 // shrink replaces the schedule of a finding by one with fewer decisions that shows the same.
-func (c *Checker) shrink(e Exploration, f *Found, task func(*Rank) error) {
-	left, trace, last := e.ShrinkRuns, uint64(0), f.Finding
+func (c *Checker) shrink(e Exploration, f *Found, allOver func() bool, task func(*Rank) error) {
+	left, trace, last, thisOver := e.ShrinkRuns, uint64(0), f.Finding, e.untilOver(e.ShrinkEach)
+	over := func() bool { return allOver() || thisOver() }
 	shows := func(turns schedule.Turns) bool {
 		left--
-		report, of := c.replayed(turns, task)
+		report, of := c.replayed(over, turns, task)
 		shown, ok := report.find(f.Key())
 		if ok {
 			trace, last = of, shown
 		}
 		return ok
 	}
-	over := func() bool { return left < 1 || !e.Deadline.IsZero() && !time.Now().Before(e.Deadline) }
-	if turns := schedule.Shrink(f.Schedule.Turns, shows, over); trace != 0 {
+	enough := func() bool { return left < 1 || over() }
+	if turns := schedule.Shrink(f.Schedule.Turns, shows, enough); trace != 0 {
 		shorten(f, last, turns, trace)
 	}
 }
