@@ -137,7 +137,9 @@ func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, err
 }
 
 // remark adds a notice.
-func (p *CollectiveRun) remark(text string) { p.Remark = strings.TrimPrefix(p.Remark+"; ", "; ") + text }
+func (p *CollectiveRun) remark(text string) {
+	p.Remark = strings.TrimPrefix(p.Remark+"; ", "; ") + text
+}
 
 // noteCut says that calls of kernel files are smaller than the sizes that are given.
 func (p *CollectiveRun) noteCut() {
