@@ -179,15 +179,18 @@ func (f *Found) cause(all []Found) string {
 // follows reports whether a finding is the consequence of another one.
 func (f *Found) follows(all []Found) bool { return f.Kind.consequence() > 0 && f.cause(all) != "" }
 
-// plainness orders root causes: a wait that was fooled explains races, and those explain wrong values.
+// plainness orders root causes: a kernel that does not wait for the one before it fools waits, a wait that was fooled
+// explains races, and those explain wrong values.
 func (f *Found) plainness() int {
-	switch f.Kind {
-	case LostSignal, StaleFlag, BarrierDivergence:
+	switch {
+	case f.Kind == Race && f.Cause == PriorNotWaited:
 		return 0
-	case WrongResult, ScheduleDependent:
-		return 2
+	case slices.Contains([]Kind{LostSignal, StaleFlag, BarrierDivergence}, f.Kind):
+		return 1
+	case f.Kind == WrongResult || f.Kind == ScheduleDependent:
+		return 3
 	}
-	return 1
+	return 2
 }
 
 // Writes reports whether an access changes memory.
