@@ -11,20 +11,18 @@ import (
 )
 
 // localProducts lists kernels of local products. K is divided in a cluster where A has few rows, which are columns of
-// the multiplication, or its rows. Of wgmma.cu there is a pair of tiles side by side. Each block has more slices of K
-// than stages.
+// the multiplication, or its rows. Each block has more slices of K than stages.
 func localProducts() (all []*subject, err error) {
 	for _, c := range []struct {
-		entry, module string
-		m, n, k       int64
-		sms           int
+		module  string
+		m, n, k int64
+		sms     int
 	}{
-		{"skinny", "skinny_16", 15, 8, 64 * 40, 2},
-		{"skinny", "skinny_128", 128, 8, 64 * 28, 2},
-		{"skinny", "skinny_192", 130, 8, 64 * 28, 2},
-		{"wgmma", "wgmma_product_96", 40, 100, 64 * 9, 2},
+		{"skinny_16", 15, 8, 64 * 40, 2},
+		{"skinny_128", 128, 8, 64 * 28, 2},
+		{"skinny_192", 130, 8, 64 * 28, 2},
 	} {
-		s, err := localSubject(c.entry, fmt.Sprintf("matmul_%s_half_sm_90a", c.module), c.sms,
+		s, err := localSubject("skinny", fmt.Sprintf("matmul_%s_half_sm_90a", c.module), c.sms,
 			matmul.Problem{M: c.m, N: c.n, K: c.k, DType: collective.Half})
 		if err != nil {
 			return nil, err
