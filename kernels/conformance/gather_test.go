@@ -154,7 +154,7 @@ func runWithMissingRankOn(t *testing.T, backend cudart.Backend, sms int, c matmu
 	t.Helper()
 	const (
 		count   = 30
-		timeout = time.Second
+		timeout = 2 * time.Second
 		bound   = count * timeout / 2
 	)
 	missing := c.in.World - 1
