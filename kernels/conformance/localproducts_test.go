@@ -37,9 +37,8 @@ func TestLocalProducts(t *testing.T) {
 		{128, 200, 64*33 + 8, 18, "skinny_128"}, // K in 2 parts, more slices than stages
 		{100, 136, 64 * 72, 40, "skinny_128"},   // in 4
 		{100, 24, 64 * 256, 24, "skinny_128"},   // in 8
-		{192, 1000, 64*20 - 8, 4, "skinny_192"}, // of 128, one after the other on a multiprocessor
-		{129, 136, 64*33 + 8, 8, "skinny_192"},  // in 2
-		{136, 200, 64*33 + 8, 18, "skinny_192"}, // in 4
+		{192, 520, 64*20 - 8, 2, "skinny_192"},  // of 128, one after the other on a multiprocessor
+		{130, 8, 64 * 28, 2, "skinny_192"},      // in 2
 		{180, 16, 64 * 128, 32, "skinny_192"},   // in 8
 		{64, 12, 64, 2, "product_96"},
 		{129, 8, 64, 2, "product_96"},

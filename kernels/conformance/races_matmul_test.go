@@ -70,7 +70,7 @@ func TestLocalProductsHaveNoRace(t *testing.T) {
 		{40, 100, 64 * 9, 2}, // more slices than stages
 		{90, 396, 200, 2},    // three pairs, the last one with one tile
 		{300, 200, 64*5 + 8, 2},
-		{300, 100, 64 * 40, 10},
+		{90, 100, 64 * 40, 4},
 	} {
 		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
 		t.Run(fmt.Sprint(p), func(t *testing.T) {
