@@ -45,7 +45,7 @@ func (rows skinny) tallGrid(p Problem, sms int) (best skinnyGrid) {
 
 // tallTime is the time that a product takes beyond tallLaunchTime, in nanoseconds.
 func (g skinnyGrid) tallTime(p Problem, sms int) int64 {
-	const elementBytes = 2
+	const elementBytes, unitRows = 2, wgmmaRows / wgmmaCluster         // rows of what takes a unit for each column
 	k, inTurn := tiles(p.K, g.splits), tiles(g.blocks(), g.slots(sms)) // of a block; blocks of a multiprocessor
 	columns := max(64, 16*tiles(g.columns, 16))                        // that are multiplied
 	slices := inTurn * tiles(k, wgmmaSlice)
@@ -53,6 +53,6 @@ func (g skinnyGrid) tallTime(p Problem, sms int) int64 {
 		inTurn*elementBytes*k*(int64(g.rows)+g.columns)/tallIngest,
 		p.N*elementBytes*p.K/tallFromDRAM,
 		slices*tallStageTime/(g.stages*g.together(sms)),
-		slices*columns*int64(g.rows)/128*tallUnit/10,
+		slices*columns*int64(g.rows)/unitRows*tallUnit/10,
 	) + (g.splits-1)*tallSplitTime + (inTurn-1)*tallBlockTime
 }
