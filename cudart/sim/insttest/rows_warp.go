@@ -44,7 +44,28 @@ func warpGroups() []Group {
 	} {
 		l.add("b32", "mov.u32 d, %"+name+";", nil)
 	}
+	places := atTwoPlaces()
 	var elect list
 	elect.add("b32 b32", "{ .reg .b32 all; activemask.b32 all; elect.sync d|p, all; selp.b32 d, -1, d, p; }", nil)
-	return []Group{{"warps", sm80, l}, {"elections", sm90, elect}}
+	return []Group{{"warps", sm80, l}, {"warps, at two places", sm80, places}, {"elections", sm90, elect}}
+}
+
+// atTwoPlaces has lanes meet at two instructions of the same kind. Bit 1 of a lane's number decides at which. What is
+// computed before and behind differs, so that a compiler does not make one place of them.
+func atTwoPlaces() []Row {
+	var l list
+	for _, instruction := range []string{
+		"shfl.sync.bfly.b32 d, a, 2, 31, all;",
+		"shfl.sync.up.b32 d, a, 2, 0, all;",
+		"setp.lt.s32 q, a, 1000; vote.sync.ballot.b32 d, q, all;",
+		"setp.lt.s32 q, a, 1000; vote.sync.any.pred q, q, all; selp.b32 d, 1, 0, q;",
+		"match.any.sync.b32 d, a, all;",
+		"redux.sync.add.u32 d, a, all;",
+		"redux.sync.xor.b32 d, a, all;",
+	} {
+		l.add("b32 b32", "{ .reg .b32 all, lane; activemask.b32 all; mov.u32 lane, %laneid; and.b32 lane, lane, 2; "+
+			"setp.eq.u32 p, lane, 0; @p bra other; add.u32 a, a, lane; "+instruction+" xor.b32 d, d, 5; bra met; "+
+			"other: and.b32 a, a, 0xffff; "+instruction+" mul.lo.u32 d, d, 3; met: }", nil)
+	}
+	return l
 }
