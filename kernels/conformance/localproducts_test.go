@@ -46,9 +46,13 @@ func TestLocalProducts(t *testing.T) {
 		{140, 170, 520, 2, "product_176"},
 		{300, 120, 64, 4, "product_128"},  // the last row of tiles is one tile
 		{260, 700, 520, 2, "product_176"}, // of four tiles, in two pairs side by side
-		{384, 300, 72, 4, "product_96"},
+		{384, 340, 72, 4, "product_96"},
 		{128, 300, 72, 4, "product_96"},
-		{300, 560, 72, 4, "product_112"}, // of five: the last pair has one
+		{300, 560, 72, 16, "product_112"}, // of five: the last pair has one
+		{384, 264, 72, 4, "product_144"},
+		{129, 300, 64, 4, "product_160"},
+		{140, 364, 64, 4, "product_192"},
+		{129, 400, 72, 4, "product_208"},
 		{90, 396, 200, 6, "product_96"},
 		{300, 100, 64 * 40, 10, "product_112"}, // pieces of both pairs
 	} {

@@ -19,7 +19,7 @@ func wgmmaWidths() []wgmma { return []wgmma{256, 224, 128} }
 
 // productWidths lists further widths of tiles of local products, which have a kernel for one exchange only. They leave
 // fewer multiprocessors idle where there are a few waves or less.
-func productWidths() []wgmma { return []wgmma{176, 112, 96} }
+func productWidths() []wgmma { return []wgmma{208, 192, 176, 160, 144, 112, 96} }
 
 // kernels lists the kernels of an exchange, one for each element type.
 func (columns wgmma) kernels(exchange string) []collective.Kernel {
@@ -78,7 +78,9 @@ func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 // tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose
 // power is capped: kernels/NOTES.md.
 func (columns wgmma) tileTime() int64 {
-	return map[wgmma]int64{256: 272, 224: 236, 176: 188, 128: 148, 112: 132, 96: 120}[columns]
+	return map[wgmma]int64{
+		256: 272, 224: 236, 208: 225, 192: 204, 176: 188, 160: 173, 144: 160, 128: 148, 112: 132, 96: 120,
+	}[columns]
 }
 
 // linkBytes is the number of bytes that an H200's links carry in one direction in a cycle of its multiprocessors.
