@@ -53,6 +53,8 @@ func access(s race.Side) Access {
 		a.Text = "free"
 	case string:
 		a.Text = site
+	case commandSite:
+		a.Text = site.text
 	case lifeEvent:
 		a.Text = site.String()
 	}

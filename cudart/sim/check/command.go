@@ -30,7 +30,7 @@ func (s *stream) transfer(kind race.Kind, command string, at cudart.DevicePtr, n
 		if size == largest {
 			elements = int((end - addr) / largest)
 		}
-		op := &race.Operation{Kind: kind, Bytes: size, Site: command}
+		op := &race.Operation{Kind: kind, Bytes: size, Site: s.device.run.commandSite(command)}
 		s.device.run.detector.Access(s.thread, &s.device.run.memory.shadow, op, []uint64{addr}, elements)
 		if kind == race.Write {
 			s.device.run.signals.command(addr, size*uint64(elements))

@@ -103,7 +103,7 @@ func bestOf(f *Finding, all []*Finding) *Finding {
 		switch {
 		case same && !meets:
 			return 4
-		case meets && d.Sides[0].Kind == race.Read:
+		case meets && strings.HasSuffix(d.Advice, nextOverwrites):
 			return 3
 		case same:
 			return 2
@@ -117,8 +117,6 @@ func bestOf(f *Finding, all []*Finding) *Finding {
 	}
 	return best
 }
-
-const noMeeting = "a barrier of the ranks is missing"
 
 // diagnosed are the races of a run that diagnoses, with their flags and advice.
 func (r *run) diagnosed() []Finding {
@@ -152,7 +150,7 @@ func (r *run) diagnosed() []Finding {
 			if _, shared := f.Memory.(sharedMemory); shared {
 				out.Advice = missingBlockBarrier(&out)
 			} else {
-				out.Advice = r.missingMeeting(&out)
+				out.Advice = r.missingMeeting(&f, out.Sides[0], out.Sides[1])
 			}
 		}
 		if out.Advice != "" {
@@ -204,30 +202,6 @@ func missingBlockBarrier(f *Finding) string {
 	}
 	return fmt.Sprintf("a barrier of the block, such as bar.sync, is missing between the %s at %s and the %s at %s",
 		nounOf(first), lineOf(first), nounOf(second), lineOf(second))
-}
-
-// missingMeeting names what would keep the work of two ranks apart that share no flag.
-func (r *run) missingMeeting(f *Finding) string {
-	first, second := f.Sides[0], f.Sides[1]
-	if first.Rank == second.Rank {
-		return ""
-	}
-	for launch := 1; launch <= r.launches && first.Launch != 0; launch++ {
-		if r.priors[launch] == first.Launch && !r.waitedPrior[launch] {
-			return fmt.Sprintf("add griddepcontrol.wait to %s: it was launched early, and its flags do not wait for %s",
-				r.grids[launch-1].kernel, first.Kernel)
-		}
-	}
-	sameCall := first.Launch > 0 && second.Launch > 0 && r.grids[first.Launch-1].call == r.grids[second.Launch-1].call
-	switch {
-	case sameCall:
-		return ""
-	case second.Writes():
-		return fmt.Sprintf("%s behind the %s by rank %d: rank %d's next work overwrites", noMeeting,
-			nounOf(first), first.Rank, second.Rank)
-	}
-	return fmt.Sprintf("%s between the %s by rank %d and the %s by rank %d", noMeeting, nounOf(first),
-		first.Rank, nounOf(second), second.Rank)
 }
 
 // lineOf is where an access is in the source and in the PTX; the command of a stream has no line.
