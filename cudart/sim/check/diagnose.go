@@ -129,7 +129,7 @@ func (r *run) diagnosed() []Finding {
 			continue
 		}
 		var release, acquire Access
-		if d.Missing != race.Nothing {
+		if d.Missing != race.Nothing && d.Missing != race.LaterFlag {
 			release, acquire = access(d.Edge.Release), access(d.Edge.Acquire)
 		}
 		early := out.Sides[0]
@@ -151,6 +151,9 @@ func (r *run) diagnosed() []Finding {
 				out.Advice = missingBlockBarrier(&out)
 			} else {
 				out.Advice = r.missingMeeting(&f, out.Sides[0], out.Sides[1])
+			}
+			if out.Advice == "" && d.Missing == race.LaterFlag {
+				out.Advice = earlyFlags(&out, d.Waits)
 			}
 		}
 		if out.Advice != "" {

@@ -9,6 +9,8 @@ type Diagnosis struct {
 	Released, Acquired bool
 	// Late says that the second access should have been the first: its block has signaled before it.
 	Late bool
+	// Waits are with LaterFlag the last flags of the other's block that the two accesses come behind, or nil.
+	Waits [2]*Edge
 }
 
 // Missing is what an edge lacks.
@@ -20,6 +22,7 @@ const (
 	StrongerFlag                 // the flag's write does not release, or its read does not acquire
 	BarrierBefore                // between the first access and the flag's write by another warp of its block
 	BarrierBehind                // between the flag's read and the second access by another warp of its block
+	LaterFlag                    // each access waits for a flag that comes before the other one, or for none
 )
 
 // wishes are the edges that a run would have if each strong write released and each strong read acquired, for .sys.
@@ -66,38 +69,46 @@ func (w *wishes) acquireAll(t *Thread) {
 	}
 }
 
-// diagnose looks for the last edge between two accesses, and else for one from a block or to a block of theirs.
+// diagnose looks for the last edge between two accesses, and else for one from a block or to a block of theirs. Without
+// one, the accesses may come behind flags that are too early.
 func (d *Detector) diagnose(old, now *event) *Diagnosis {
 	best := &Diagnosis{}
 	for i := len(d.wishes.edges) - 1; i >= 0; i-- {
 		e := &d.wishes.edges[i]
-		from := old.time <= e.known.anyScope.at(old.thread.number)
-		to := e.at <= now.thread.known.anyScope.at(e.to.number)
-		missing := Nothing
-		switch {
-		case from && to && !e.wished && e.acquired: // an edge that is fine follows the one that is not
-		case from && to:
-			missing = StrongerFlag
-		case to && old.thread != e.by && BlockScope.reaches(old.thread.place, e.by.place):
-			missing = BarrierBefore
-		case from && now.thread != e.to && BlockScope.reaches(e.to.place, now.thread.place):
-			missing = BarrierBehind
-		}
-		late := missing == Nothing && now.op.Kind != Read && now.thread != e.by &&
-			BlockScope.reaches(e.by.place, now.thread.place) && BlockScope.reaches(e.to.place, old.thread.place)
-		if late {
-			missing = BarrierBefore
-		}
+		missing, late := e.missing(old, now)
 		if missing == Nothing || best.Missing != Nothing && missing != StrongerFlag {
 			continue
 		}
-		best = &Diagnosis{
-			Missing: missing, Edge: Edge{Side{e.by.Name, e.release.op}, Side{e.to.Name, e.read}},
-			Released: !e.wished, Acquired: e.acquired, Late: late,
-		}
+		best = &Diagnosis{Missing: missing, Edge: e.edge(), Released: !e.wished, Acquired: e.acquired, Late: late}
 		if missing == StrongerFlag {
 			break
 		}
 	}
+	if best.Missing == Nothing {
+		return d.wishes.earlyFlags(old, now)
+	}
 	return best
+}
+
+// missing says what an edge lacks to order two accesses, and whether the second one should have been the first. A
+// barrier is missing only where nothing orders the access and the flag's write: an access behind both of them belongs to
+// a later flag.
+func (e *wish) missing(old, now *event) (missing Missing, late bool) {
+	from := old.time <= e.known.anyScope.at(old.thread.number)
+	to := e.at <= now.thread.known.anyScope.at(e.to.number)
+	switch by, reader := e.by.place, e.to.place; {
+	case from && to && !e.wished && e.acquired: // an edge that is fine follows the one that is not
+	case from && to:
+		return StrongerFlag, false
+	case to && old.thread != e.by && BlockScope.reaches(old.thread.place, by) && !e.isBefore(old):
+		return BarrierBefore, false
+	case from && now.thread != e.to && BlockScope.reaches(reader, now.thread.place):
+		return BarrierBehind, false
+	}
+	late = now.op.Kind != Read && now.thread != e.by && BlockScope.reaches(e.by.place, now.thread.place) &&
+		BlockScope.reaches(e.to.place, old.thread.place) && !e.isBefore(now)
+	if late {
+		return BarrierBefore, true
+	}
+	return Nothing, false
 }

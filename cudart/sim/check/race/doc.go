@@ -19,6 +19,7 @@
 //	lanes_event      which lanes have accessed which addresses, and races for want of a bar.warp.sync
 //	earlier          accesses in front of the last write that it does not stand for
 //	diagnose         what would order two accesses
+//	diagnose_early   flags that come too early to order them
 //	finding          the report: two accesses, and why nothing orders them
 //	hardware         what current GPUs do beyond PTX, and vectors that may be torn
 //

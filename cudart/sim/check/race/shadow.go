@@ -50,6 +50,7 @@ type event struct {
 	run    run
 	footprint
 	unchanged uint32 // lanes of a weak write that wrote what was there
+	knew      *clock // what was known then, by any scope: for a diagnosis, else nil
 }
 
 // Access is an access of a thread: for each lane's address so many elements, one behind the other. Every address is a
@@ -73,6 +74,10 @@ func (d *Detector) Store(t *Thread, m *Memory, op *Operation, lanes, unchanged u
 		footprint: footprintOf(lanes, addresses, bytes), unchanged: unchanged,
 	}
 	d.at, m.now = m, e
+	if d.wishes != nil {
+		knew := t.known.anyScope
+		e.knew = &knew
+	}
 	t.lanes[byPTX].pending |= lanes
 	t.lanes[byHardware].pending |= lanes
 	if op.strong() && op.Kind != Write {
