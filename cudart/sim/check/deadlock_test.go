@@ -205,3 +205,34 @@ end:
 		}
 	}
 }
+
+// A wait by == that misses its value, since the writer has gone on, is told so, and the twin that waits by >= is right.
+// A word that goes up and down, as a lock, may come back: nothing is said of that.
+func TestDeadlockOfAPassedWord(t *testing.T) {
+	twice := func(first, second, relation, want string) program {
+		return program{body: onlyOne + "@%zero bra send;\nagain:\n20: ld.acquire.sys.global.u32 %v, [%mine];\n" +
+			"setp." + relation + ".u32 %p, %v, " + want + ";\n@%p bra again;\nbra end;\nsend:\n" +
+			"10: st.release.sys.global.u32 [%peer], " + first + ";\n11: st.release.sys.global.u32 [%peer], " + second + ";\nend:\n"}
+	}
+	twice("1", "3", "lt", "1").expect(t)
+	for name, c := range map[string]struct {
+		program
+		cause string
+	}{
+		"the value was overwritten":   {twice("1", "3", "ne", "1"), causePassed},
+		"the word has jumped past it": {twice("1", "3", "ne", "2"), causePassed},
+		"the word is not there yet":   {twice("1", "3", "ne", "4"), causeNobody},
+		"the word has shrunk":         {twice("5", "3", "ne", "2"), causeNobody},
+		"a word that has to change":   {twice("1", "3", "eq", "3"), causeNobody},
+		"a lock that is not released": {twice("1", "3", "ne", "0"), causeNobody},
+	} {
+		found := c.expect(t, "deadlock, "+c.cause+", 20")
+		for _, f := range found {
+			const want = "the wait needs exactly 1, and rank 0 block 0 warp 0 has written 3 at program.cu:11: " +
+				"wait for at least 1, by >="
+			if name == "the value was overwritten" && f.Advice != want {
+				t.Errorf("%s: %s, want %s", name, f.Advice, want)
+			}
+		}
+	}
+}

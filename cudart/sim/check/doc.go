@@ -35,7 +35,7 @@
 //	observer*, prior       what the warps of a grid do, told to package race
 //	retired                places of warps that have ended, in the clocks
 //	doer                   warps and launches, as the analyses name them
-//	advise*, diagnose      what would order two accesses
+//	advise*, diagnose*     what would order two accesses
 //	model, torn            what PTX promises and what GPUs do; vectors that may be torn
 //	bounds, faults, notes  accesses that belong to no buffer, and misaligned ones
 //	life, uninitialized    accesses before the begin or after the end of memory, and reads of what nobody wrote

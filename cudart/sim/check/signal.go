@@ -43,6 +43,7 @@ type signalWord struct {
 	readers []*reader
 	passes  []stalePass // that wait for the write that they should have waited for
 	lost    *lostSignal // that no reader has gone without, so far; or nil
+	shrank  bool        // a write has made its value smaller
 
 	fewWriters [1]*signal // of writers and readers, as a rule
 	fewReaders [2]*reader
@@ -188,6 +189,7 @@ func (s *signals) write(r *run, w *signalWord, by *signal, kind exec.AccessKind)
 		w.lost = nil
 	}
 	s.isAwaited(w, by)
+	w.shrank = w.shrank || w.last != nil && by.value < w.last.value
 	if old := w.last; old != nil && old.value == by.value && old.by == by.by {
 		by.seen = old.seen // a warp that repeats itself says nothing new
 	}

@@ -26,6 +26,7 @@ type wait struct {
 	addr   uint64
 	shared bool
 	wanted int
+	passed *passedWord // or nil
 }
 
 // Bounds of what a wait-for graph has.
@@ -144,6 +145,7 @@ func (g *waitGraph) word(d *doer, at wait, p *pollRead, lane int, addr uint64) w
 	value := wordOf(g.run.holds(d.grid, d.Block, word, min(size, 8)))
 	at.Value, at.Test = valueText(value), p.at.TestText(lane, element)
 	if w := g.run.signals.word(word, false); w != nil && !at.shared {
+		at.passed = w.passedBy(p.at, lane, element, value)
 		for _, s := range w.writers {
 			a := s.access()
 			if !slices.ContainsFunc(at.Writers, func(o Access) bool { return o.Who() == a.Who() && o.Place() == a.Place() }) {

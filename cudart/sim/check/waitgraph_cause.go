@@ -13,7 +13,7 @@ func (g *waitGraph) finding() Finding {
 		f.Waits = append(f.Waits, g.waits[i].Wait)
 	}
 	for _, why := range []func(*Finding) bool{
-		g.divergence, g.grids, g.resident, g.notLaunched, g.phase, g.nobody, g.cycle,
+		g.divergence, g.grids, g.resident, g.notLaunched, g.phase, g.passed, g.nobody, g.cycle,
 	} {
 		if why(&f) {
 			return f

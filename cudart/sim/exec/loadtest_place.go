@@ -81,6 +81,25 @@ func (p Place) TestText(lane, element int) string {
 	return ""
 }
 
+// Equals is the number that the code behind a load compares an element of a lane with for equality, and with nothing
+// computed of the element; ok is false where it does something else, or where that cannot be told.
+func (p Place) Equals(lane, element int) (value uint64, ok bool) {
+	t := p.Site.kernel.loadTests(p.Site.pc).elements[element&7]
+	if len(t.chain) != 1 || len(t.operands) != 1 || !t.settled || p.warp == nil {
+		return 0, false
+	}
+	in := p.Site.kernel.code[t.chain[0].pc].inst
+	of, isType := ptx.ParseType(in.Mods[len(in.Mods)-1])
+	if sign := relationSigns[in.Mods[0]]; !isType || sign != "==" && sign != "!=" {
+		return 0, false
+	}
+	if of.Class == ptx.Float || of.Class == ptx.BFloat {
+		return 0, false
+	}
+	value, ok = t.operands[0].of(p.warp, lane)
+	return value & widthMask(of.Width()), ok
+}
+
 // signs are the operators of instructions of two sources.
 var signs = map[string]string{
 	"add": "+", "sub": "-", "and": "&", "or": "|", "xor": "^", "shl": "<<", "shr": ">>",
