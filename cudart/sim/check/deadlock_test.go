@@ -212,7 +212,8 @@ func TestDeadlockOfAPassedWord(t *testing.T) {
 	twice := func(first, second, relation, want string) program {
 		return program{body: onlyOne + "@%zero bra send;\nagain:\n20: ld.acquire.sys.global.u32 %v, [%mine];\n" +
 			"setp." + relation + ".u32 %p, %v, " + want + ";\n@%p bra again;\nbra end;\nsend:\n" +
-			"10: st.release.sys.global.u32 [%peer], " + first + ";\n11: st.release.sys.global.u32 [%peer], " + second + ";\nend:\n"}
+			"10: st.release.sys.global.u32 [%peer], " + first + ";\n" +
+			"11: st.release.sys.global.u32 [%peer], " + second + ";\nend:\n"}
 	}
 	twice("1", "3", "lt", "1").expect(t)
 	for name, c := range map[string]struct {

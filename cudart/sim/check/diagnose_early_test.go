@@ -18,15 +18,14 @@ func TestAdviceOfEarlyFlags(t *testing.T) {
 		}
 		return &race.Edge{Release: side(from, race.Write, "store"), Acquire: side(to, race.Read, "load")}
 	}
-	const begin = "one of the two waits for too little, such as a value that is too small: "
+	const read = "rank 1's read waits at the load for the flag that rank 0 writes at the store, before its write"
+	const write = "rank 0's write waits at the load for the flag that rank 1 writes at the store, before its read"
 	for want, waits := range map[string][2]*race.Edge{
-		"rank 0's write waits at the load for the flag that rank 1 writes at the store, before its read, and " +
-			"rank 1's read waits at the load for the flag that rank 0 writes at the store, before its write": {edge(0, 1), edge(1, 0)},
-		"rank 0's write waits for no flag of rank 1, and " +
-			"rank 1's read waits at the load for the flag that rank 0 writes at the store, before its write": {edge(0, 1), nil},
+		write + ", and " + read:                                   {edge(0, 1), edge(1, 0)},
+		"rank 0's write waits for no flag of rank 1, and " + read: {edge(0, 1), nil},
 	} {
-		if got := earlyFlags(&f, waits); got != begin+want {
-			t.Errorf("got:  %s\nwant: %s", got, begin+want)
+		if got := earlyFlags(&f, waits); got != tooLittle+": "+want {
+			t.Errorf("got:  %s\nwant: %s", got, tooLittle+": "+want)
 		}
 	}
 }

@@ -88,5 +88,8 @@ func (d *Detector) Release(b *Barrier, waiting []*Thread) {
 		}
 		t.syncAll()
 	}
+	if d.wishes != nil {
+		d.wishes.meet(waiting)
+	}
 	*b = Barrier{}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A barrier of the block is said to be missing only where the block meets none between the access and the flag. Behind
-// such a barrier, the access belongs to a later flag.
+// A barrier of the block is said to be missing only where the block meets none between the access and the flag, and the
+// flag's own warp has that instruction on the same side of the flag.
 func TestDiagnoses(t *testing.T) {
 	for name, c := range map[string]struct {
 		story string
@@ -67,6 +67,54 @@ func TestDiagnoses(t *testing.T) {
 			0.0 0.0b bar
 			0.0b writes x`,
 			[]string{"6-8 a later flag than 3-4 or 1-2"},
+		},
+		"the block does not meet before its credit, but behind the flag that it reads": {
+			`
+			0.0 writes x
+			0.0 release.sys f
+			1.0 acquire.sys f
+			1.0 1.0b bar
+			1.0 reads x
+			1.0 release.sys c
+			0.0 acquire.sys c
+			0.0 writes x as 1
+			0.0 release.sys f as 2
+			1.0 acquire.sys f as 3
+			1.0b reads x as 5`,
+			[]string{"1-5 a barrier before 6-7, late"},
+		},
+		"the block meets before its flag, and a warp is in front of the others in the next step": {
+			`
+			0.0 writes y
+			0.0b writes x as 1
+			0.0 0.0b bar
+			0.0b writes x as 1
+			0.0 release.sys f
+			1.0 acquire.sys f
+			1.0 reads x`,
+			[]string{"1-7 nothing"},
+		},
+		"other lanes of the flag's warp are in the next step, too": {
+			`
+			0.0:0 writes y
+			0.0b writes x as 1
+			0.0 0.0b bar
+			0.0:1 writes z as 1
+			0.0b writes x as 1
+			0.0:0 release.sys f
+			1.0 acquire.sys f
+			1.0 reads x`,
+			[]string{"1-8 nothing"},
+		},
+		"a race is seen again when there are flags": {
+			`
+			0.0 writes x
+			1.0 reads x
+			1.0 release.sys c
+			0.0 acquire.sys c
+			0.0 writes x as 1
+			1.0 reads x as 2`,
+			[]string{"1-2 a later flag than 3-4 or none"},
 		},
 		"a block of another number has signaled": {
 			`

@@ -20,6 +20,7 @@
 //	earlier          accesses in front of the last write that it does not stand for
 //	diagnose         what would order two accesses
 //	diagnose_early   flags that come too early to order them
+//	diagnose_interval  what a warp does between two barriers of its block
 //	finding          the report: two accesses, and why nothing orders them
 //	hardware         what current GPUs do beyond PTX, and vectors that may be torn
 //

@@ -116,6 +116,7 @@ func (d *Detector) found(old, now *event, addr uint64, f Finding) bool {
 	key := f.key(old, now)
 	if at, ok := d.known[key]; ok {
 		d.findings[at].Count++
+		d.diagnoseAgain(&d.findings[at], old, now, addr)
 		return true
 	}
 	f.First, f.Second = Side{old.thread.Name, old.op}, Side{now.thread.Name, now.op}

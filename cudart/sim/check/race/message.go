@@ -26,6 +26,7 @@ type release struct {
 	lanes uint32 // of a fence, those that have no later one
 	// wished says that it is no release, but for a diagnosis.
 	wished bool
+	mark   mark // for a diagnosis
 }
 
 // observation is a release pattern that a strong read has observed.
@@ -38,6 +39,9 @@ type observation struct {
 // release makes the first operation of a release pattern of a thread.
 func (t *Thread) release(op *Operation, lanes uint32) *release {
 	r := &release{by: t, op: op, known: t.known, lanes: lanes}
+	if t.wishes != nil {
+		r.mark = t.wishes.mark(t, lanes)
+	}
 	t.releaseBy(lanes, op.Kind == Fence)
 	t.tick()
 	return r
@@ -102,7 +106,7 @@ func (t *Thread) observe(m *message, op *Operation, lanes uint32) {
 	strong := morallyStrong(m.writer, m.op, t, op)
 	for _, r := range m.releases {
 		if t.wishes != nil && r.by != t && !op.Reduction {
-			t.wish(r, op)
+			t.wish(r, op, lanes)
 		}
 		if r.wished {
 			continue

@@ -77,6 +77,7 @@ func (d *Detector) Store(t *Thread, m *Memory, op *Operation, lanes, unchanged u
 	if d.wishes != nil {
 		knew := t.known.anyScope
 		e.knew = &knew
+		d.wishes.perform(t, op, lanes)
 	}
 	t.lanes[byPTX].pending |= lanes
 	t.lanes[byHardware].pending |= lanes

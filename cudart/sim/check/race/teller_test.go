@@ -32,6 +32,7 @@ import (
 //	0.0:3,4 meet            bar.warp.sync of these lanes, and "0.0 meet" of all; "votes" orders by hardware alone
 //	0.0 grid 0.1            a grid of thread 0.1 follows
 //	0.0 reads.nc x          a read by .nc
+//	0.0 reads x as 3        by the instruction of step 3
 type teller struct {
 	d       *Detector
 	memory  Memory
@@ -86,6 +87,9 @@ var operations = map[string]Operation{
 
 func (s *teller) tell(number int, step string) {
 	words := strings.Fields(step)
+	if of, err := strconv.Atoi(words[len(words)-1]); err == nil {
+		number, words = of, words[:len(words)-2]
+	}
 	if words[len(words)-1] == "bar" {
 		var all []*Thread
 		var b Barrier
