@@ -61,6 +61,9 @@ func runCheck(ctx context.Context, a *program.Invocation, o *check.Options, word
 	if o.Litmus.On {
 		return check.ShowLitmus(a, o.Litmus, words)
 	}
+	if err := o.CheckFiles(words); err != nil {
+		return err
+	}
 	if o.Replay != "" {
 		if len(words) > 0 {
 			return exit.Usagef("%q: with --replay, the file says what runs", words[0])

@@ -70,6 +70,9 @@ func newCompareCommand(a *program.Invocation) *cobra.Command {
 		case len(files) != 2:
 			return usageError(exit.Usagef("compare takes two files, the old and the new, and got %d", len(files)), cmd)
 		}
+		if err := settings.CheckFiles([]string{*html}, files...); err != nil {
+			return usageError(err, cmd)
+		}
 		return outcome.Annotated(a, "gpurun compare", compare(a, files[0], files[1], *tolerance, *all,
 			func(c bench.Comparison, w io.Writer) error {
 				if err := print(c, w); err != nil || *html == "" {
@@ -107,16 +110,11 @@ func compare(a *program.Invocation, oldFile, newFile string, tolerance float64, 
 	for _, warning := range c.Warnings {
 		fmt.Fprintf(a.Err, "gpurun: warning: %s\n", warning)
 	}
-	if err := print(c, a.Out); err != nil {
-		return err
+	printing := print(c, a.Out)
+	if failures := c.Failures(); failed == nil && len(failures) > 0 {
+		failed = &exit.Error{Code: exit.Threshold, Said: strings.Join(failures, "; ")}
 	}
-	if failed != nil {
-		return failed
-	}
-	if failures := c.Failures(); len(failures) > 0 {
-		return &exit.Error{Code: exit.Threshold, Said: strings.Join(failures, "; ")}
-	}
-	return nil
+	return outcome.Ended(a, failed, printing)
 }
 
 // failureOf is how a run failed, or nil: what is wrong or was not reached has no time that could be

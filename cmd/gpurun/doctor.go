@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -81,6 +82,9 @@ func planDoctor(cmd *cobra.Command) (s *settings.Sources, c settings.Config, inj
 	if forms := []string{"table", "json"}; !slices.Contains(forms, c.Output) {
 		return nil, c, nil, s.Invalid("output", suggest.Unknown("output format", c.Output, forms))
 	}
+	if err := settings.CheckFiles(c.Outputs(), s.File()); err != nil {
+		return nil, c, nil, err
+	}
 	return s, c, inject, nil
 }
 
@@ -94,15 +98,11 @@ func runDoctor(ctx context.Context, a *program.Invocation, c settings.Config, in
 	if c.Output == "json" {
 		write = d.JSON
 	}
-	if err := write(a.Out); err != nil {
-		return err
-	}
+	writing := write(a.Out)
 	if c.HTML != "" {
 		page := doctor.Page(doctorTitle, d)
 		page.Facts = append(page.Facts, webpage.Command(a.Args))
-		if err := writePage(c.HTML, doctorTitle, page); err != nil {
-			return err
-		}
+		writing = errors.Join(writing, writePage(c.HTML, doctorTitle, page))
 	}
-	return doctor.Verdict(d)
+	return outcome.Ended(a, doctor.Verdict(d), writing)
 }

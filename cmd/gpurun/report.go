@@ -61,6 +61,9 @@ func newReportCommand(a *program.Invocation) *cobra.Command {
 
 // reportFiles reads files, and writes the page of them.
 func reportFiles(output, title string, files []string) error {
+	if err := settings.CheckFiles([]string{output}, files...); err != nil {
+		return err
+	}
 	var documents []webpage.Document
 	for _, file := range files {
 		text, err := settings.ReadFile(file, maxReportBytes)

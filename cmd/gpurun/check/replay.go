@@ -9,6 +9,7 @@ import (
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/kernelcode"
+	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
 	"gpurun/cmd/gpurun/settings"
 	engine "gpurun/cudart/sim/check"
@@ -47,7 +48,8 @@ func ShowReplay(ctx context.Context, a *program.Invocation, o *Options, notify f
 	explored := report.Explored(err)
 	checker.Diagnose(explored, c.task)
 	m.add(0, c, explored, 0)
-	return errors.Join(m.drawTimeline(o.Timeline), o.conclude(a, m.report()))
+	drawing := m.drawTimeline(o.Timeline)
+	return outcome.Ended(a, o.conclude(a, m.report()), drawing)
 }
 
 // readReplay reads the file of --replay, and makes its calls.

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"gpurun/cmd/gpurun/checkreport"
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/outcome"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
+	"gpurun/kernels/kernelfile"
 	"gpurun/worker/result"
 	"gpurun/worker/result/webpage"
 )
@@ -27,7 +30,7 @@ func Show(ctx context.Context, a *program.Invocation, p *Plan) error {
 	if ctx.Err() != nil { // the signal decides the exit code
 		return err
 	}
-	return errors.Join(shown, err)
+	return outcome.Ended(a, shown, err)
 }
 
 // conclude prints a report and writes its files.
@@ -35,17 +38,27 @@ func (o *Options) conclude(a *program.Invocation, r checkreport.Report) error {
 	for _, text := range r.UnusedSuppressions {
 		fmt.Fprintf(a.Err, "gpurun: warning: %s\n", text)
 	}
-	err := errors.Join(checkreport.Write(a.Out, r), o.writeFiles(r))
+	writing := errors.Join(checkreport.Write(a.Out, r), o.writeFiles(r))
 	if outcome.OnGitHub() {
-		err = errors.Join(err, checkreport.Annotate(a.Err, r))
+		writing = errors.Join(writing, checkreport.Annotate(a.Err, r))
 	}
-	if err != nil {
-		return err
-	}
+	var found error
 	if r.ExitCode != exit.OK {
-		return &exit.Error{Code: r.ExitCode, Said: r.Summary()}
+		found = &exit.Error{Code: r.ExitCode, Said: r.Summary()}
 	}
-	return nil
+	return outcome.Ended(a, found, writing)
+}
+
+// CheckFiles says which of the files to write could not be written, or would take the place of a file that is read:
+// among the words are kernel files.
+func (o *Options) CheckFiles(words []string) error {
+	read := []string{o.Suppressions, o.Replay}
+	for _, name := range slices.Concat(words, o.Algorithms) {
+		if kernelfile.IsPath(name) {
+			read = append(read, name)
+		}
+	}
+	return settings.CheckFiles([]string{o.JSON, o.SARIF, o.JUnit, o.HTML, o.Timeline}, read...)
 }
 
 // writeFiles writes the files that were asked for.

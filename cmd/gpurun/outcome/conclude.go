@@ -25,7 +25,12 @@ func Conclude(a *program.Invocation, title string, c settings.Config, r result.R
 ) error {
 	unwritten = append(unwritten, writeFiles(title, c, r))
 	summarize(a.Err, title, r)
-	writing := errors.Join(unwritten...)
+	return Ended(a, ended, errors.Join(unwritten...))
+}
+
+// Ended returns the error of a run. If the run has none, it returns that of writing its results; otherwise it prints
+// that one: a disk that is full hides no wrong result.
+func Ended(a *program.Invocation, ended, writing error) error {
 	if ended == nil {
 		return writing
 	}

@@ -62,5 +62,5 @@ func (p *CollectiveRun) Judge(further ...string) (err error) {
 	if p.Gate, err = Thresholds(p.Sources, p.Config); err != nil {
 		return err
 	}
-	return p.Config.CheckFiles(further...)
+	return p.checkFiles(further...)
 }

@@ -110,6 +110,19 @@ func (p *Plan) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, notify fun
 	return nil
 }
 
+// checkFiles says which of the files that are asked for, and of the further ones, cannot be written, or would take the
+// place of a file that is read.
+func (p *Plan) checkFiles(further ...string) error {
+	read := []string{p.Sources.File()}
+	for _, b := range p.Job.KernelFiles {
+		read = append(read, b.Path)
+		for _, m := range b.Modules {
+			read = append(read, m.Path)
+		}
+	}
+	return settings.CheckFiles(p.Config.Outputs(further...), read...)
+}
+
 // CallOf is the type and the operation of a call: those that are given, or else the defaults where the file has them,
 // or else the file's first.
 func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, error) {

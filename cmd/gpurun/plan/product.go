@@ -40,7 +40,7 @@ func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, o
 	if err := cmp.Or(p.check(), p.rehearse()); err != nil {
 		return nil, err
 	}
-	return p, p.Config.CheckFiles(p.Config.Trace)
+	return p, p.checkFiles(p.Config.Trace)
 }
 
 // unsupported says why an algorithm cannot do some of the job. The workers leave out what the

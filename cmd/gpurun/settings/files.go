@@ -9,30 +9,48 @@ import (
 	"gpurun/worker/result"
 )
 
-// CheckFiles says which of the files to write, and of the further ones, could not be
-// written, or would take the place of another.
-func (c Config) CheckFiles(further ...string) error {
+// Outputs are the files that the settings ask for, and the further ones.
+func (c Config) Outputs(further ...string) []string {
+	return append([]string{c.OutputFile, c.JUnit, c.Prometheus, c.HTML}, further...)
+}
+
+// CheckFiles says which of the files to write could not be written, or would take the place of another one, or of a
+// file that is read. Empty names are left out. An error is a usage error.
+func CheckFiles(outputs []string, inputs ...string) error {
 	names := map[string]string{} // by the file
-	for _, name := range append([]string{c.OutputFile, c.JUnit, c.Prometheus, c.HTML}, further...) {
+	for _, name := range outputs {
 		if name == "" {
 			continue
 		}
 		if err := result.CheckFile(name); err != nil {
 			return &exit.UsageError{Err: err}
 		}
-		file, err := filepath.Abs(name)
-		if err != nil {
-			return err
-		}
-		if real, err := filepath.EvalSymlinks(file); err == nil { // else there is none yet
-			file = real
-		}
+		file := fileOf(name)
 		if other, ok := names[file]; ok {
-			return &exit.UsageError{Err: fmt.Errorf("%s and %s are the same file, and each output needs its own", other, name)}
+			return exit.Usagef("%s and %s are the same file, and each output needs its own", other, name)
 		}
 		names[file] = name
 	}
+	for _, name := range inputs {
+		if output, ok := names[fileOf(name)]; ok && name != "" {
+			return exit.Usagef("%s is read, and %s would take its place: name another file for the output", name, output)
+		}
+	}
 	return nil
+}
+
+// fileOf is the file that a name leads to, through any symbolic links; a new file's own name.
+func fileOf(name string) string {
+	if file, err := filepath.Abs(name); err == nil {
+		name = file
+	}
+	if file, err := filepath.EvalSymlinks(name); err == nil {
+		return file
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
+		return filepath.Join(folder, filepath.Base(name))
+	}
+	return name
 }
 
 // ReadFile reads a regular file of so many bytes at most.

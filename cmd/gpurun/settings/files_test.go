@@ -31,8 +31,13 @@ func TestOutputsDoNotShareAFile(t *testing.T) {
 		{[4]string{"", "", "new", "../" + filepath.Base(folder) + "/new"}, false},
 	} {
 		c := Config{OutputFile: tt.names[0], JUnit: tt.names[1], Prometheus: tt.names[2]}
-		if err := c.CheckFiles(tt.names[3]); (err == nil) != tt.ok {
+		if err := CheckFiles(c.Outputs(tt.names[3])); (err == nil) != tt.ok {
 			t.Errorf("%q: %v", tt.names, err)
+		}
+	}
+	for input, ok := range map[string]bool{"": true, "other.json": true, file: false, "latest.json": false} {
+		if err := CheckFiles([]string{"", "./r.json"}, "further.json", input); (err == nil) != ok {
+			t.Errorf("%q is read: %v", input, err)
 		}
 	}
 }

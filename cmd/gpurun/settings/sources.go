@@ -111,6 +111,9 @@ func misread(file string, err error) error {
 	return exit.Usagef("config file %s: %s", file, suggest.OneLine(err))
 }
 
+// File is the configuration file; empty: none.
+func (s *Sources) File() string { return s.file }
+
 // Source names where the value of a key comes from; "" is the defaults.
 func (s *Sources) Source(key string) string {
 	name := environmentName(key)

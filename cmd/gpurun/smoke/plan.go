@@ -92,7 +92,7 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner, kernelFiles [
 	if s.gate, err = plan.Thresholds(told, s.config); err != nil {
 		return nil, err
 	}
-	if err := s.config.CheckFiles(); err != nil {
+	if err := settings.CheckFiles(s.config.Outputs(), told.File()); err != nil {
 		return nil, err
 	}
 	o := PlanOptions()

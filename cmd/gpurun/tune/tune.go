@@ -67,10 +67,8 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 	if t.file, err = f.GetString(tableFlag); err != nil {
 		return nil, err
 	}
-	if t.file != "" {
-		if err := result.CheckFile(t.file); err != nil {
-			return nil, &exit.UsageError{Err: err}
-		}
+	if err := settings.CheckFiles([]string{t.file}, kernelFiles...); err != nil {
+		return nil, err
 	}
 	asked, err := kindsAsked(f)
 	if err != nil {
