@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +16,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/launch"
 	"gpurun/cmd/gpurun/program"
+	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/cmd/gpurun/torchrun"
 )
@@ -70,23 +73,35 @@ func launchFlagError(cmd *cobra.Command, err error) error {
 	return usageError(&exit.UsageError{Err: errors.New(text)}, cmd)
 }
 
+// whatWordsAre are the flags that say what the first word is, so that its form does not matter.
+var whatWordsAre = []string{"module", "no-python", "run-path"}
+
 // saysProgram reports whether a command line launches a program by its form: a flag or the end of a name says so.
 func saysProgram(line torchrun.Line) bool {
 	switch {
 	case len(line.Words) == 0:
 		return false
-	case line.Dashed, line.Has("module"), line.Has("no-python"), line.Has("run-path"):
+	case line.Dashed, slices.ContainsFunc(whatWordsAre, line.Has):
 		return true
 	}
 	word := line.Words[0]
 	return strings.HasSuffix(word, ".py") && !strings.HasPrefix(word, "__") // no command has such a name
 }
 
-// launches reports whether a word is a program to launch: it is none of gpurun's own commands.
+// launches reports whether a word is a program to launch: it is none of gpurun's own commands. With a variable such as
+// PET_MODULE, all other words are programs.
 func launches(root *cobra.Command, word string) bool {
 	own, _, err := root.Find([]string{word})
 	return (err != nil || own == root) && word != "help" && word != "completion" && !strings.HasPrefix(word, "__") &&
-		launchable(root, word)
+		(slices.ContainsFunc(whatWordsAre, isInEnvironment) || launchable(root, word))
+}
+
+// isInEnvironment reports whether a variable sets one of torchrun's flags to something that is not false. What makes no
+// sense is for the launch to say.
+func isInEnvironment(flag string) bool {
+	text, _ := settings.FromEnvironment(flag)
+	is, err := strconv.ParseBool(text)
+	return text != "" && (is || err != nil)
 }
 
 // launchable reports whether a bare word names a program or script, even a missing one, rather

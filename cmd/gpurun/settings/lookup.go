@@ -12,16 +12,24 @@ import (
 // gpurun's name and by torchrun's, or else in the configuration file, or among the
 // fallbacks. It does not read flags: the caller has read them.
 func (s *Sources) Lookup(flag string) (text, source string) {
-	for _, name := range []string{environmentName(flag), torchrun.Variable(flag)} {
-		if text := os.Getenv(name); text != "" {
-			return text, name
-		}
+	if text, name := FromEnvironment(flag); text != "" {
+		return text, name
 	}
 	if s.v.InConfig(flag) {
 		return s.v.GetString(flag), cmp.Or(s.Source(flag), flag)
 	}
 	f := s.fallbacks[flag]
 	return f.Text, f.Source
+}
+
+// FromEnvironment is the value of one of torchrun's flags in the environment, and the name of the variable.
+func FromEnvironment(flag string) (text, name string) {
+	for _, name := range []string{environmentName(flag), torchrun.Variable(flag)} {
+		if text := os.Getenv(name); text != "" {
+			return text, name
+		}
+	}
+	return "", ""
 }
 
 // Fallback is the value of a setting that is not set, and the name of its source for messages, such as SLURM_NNODES.

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/suggest"
@@ -87,11 +89,30 @@ func (s *Sources) readFile(known []string) error {
 	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
 		return misread(s.file, err)
 	}
+	if extension != "toml" {
+		if err := checkDocument(text); err != nil {
+			return misread(s.file, err)
+		}
+	}
 	for _, key := range s.v.AllKeys() {
 		if !slices.Contains(known, key) {
 			slices.Sort(known)
 			return exit.Usagef("config file %s: %w", s.file, suggest.Unknown("key", key, known))
 		}
+	}
+	return nil
+}
+
+// checkDocument refuses what viper overlooks: a key that JSON has twice, and what follows the first document of YAML.
+// JSON is YAML, too, and YAML refuses keys that are there twice.
+func checkDocument(text []byte) error {
+	var document any
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if err := decoder.Decode(&document); !errors.Is(err, io.EOF) {
+		return errors.New("it has several documents: keep one")
 	}
 	return nil
 }
