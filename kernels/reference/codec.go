@@ -46,6 +46,25 @@ func Check(d collective.DType) error {
 // codecOf returns the codec of a floating-point type that Check accepts.
 func codecOf(d collective.DType) codec { return codecs[d.Name] }
 
+// encodeAll encodes numbers as a type. The usual types have loops without a call.
+func encodeAll(d collective.DType, to []uint64, from []float64) {
+	switch d.Name {
+	case collective.Float.Name:
+		for i, x := range from {
+			to[i] = uint64(math.Float32bits(float32(x)))
+		}
+	case collective.BFloat16.Name:
+		for i, x := range from {
+			to[i] = encodeBFloat16(x)
+		}
+	default:
+		c := codecOf(d)
+		for i, x := range from {
+			to[i] = c.encode(x)
+		}
+	}
+}
+
 // encodeBFloat16 keeps the upper half of a float32, rounded to nearest even.
 func encodeBFloat16(f float64) uint64 {
 	if math.IsNaN(f) {
@@ -118,31 +137,53 @@ func (m float8) decode(b uint64) float64 {
 	return f
 }
 
-// put stores the lower bits of element i. Elements lie in little-endian order,
-// as on every GPU.
-func put(buf []byte, i int64, size int, bits uint64) {
+// putAll stores the lower bits of elements of so many bytes. Elements lie in little-endian order, as on every GPU.
+func putAll(buf []byte, size int, elements []uint64) {
 	switch size {
 	case 1:
-		buf[i] = byte(bits)
+		for i, bits := range elements {
+			buf[i] = byte(bits)
+		}
 	case 2:
-		binary.LittleEndian.PutUint16(buf[2*i:], uint16(bits))
+		for i, bits := range elements {
+			binary.LittleEndian.PutUint16(buf[2*i:], uint16(bits))
+		}
 	case 4:
-		binary.LittleEndian.PutUint32(buf[4*i:], uint32(bits))
+		for i, bits := range elements {
+			binary.LittleEndian.PutUint32(buf[4*i:], uint32(bits))
+		}
 	default:
-		binary.LittleEndian.PutUint64(buf[8*i:], bits)
+		for i, bits := range elements {
+			binary.LittleEndian.PutUint64(buf[8*i:], bits)
+		}
+	}
+}
+
+// getAll loads the bits of elements of so many bytes.
+func getAll(to []uint64, buf []byte, size int) {
+	switch size {
+	case 1:
+		for i := range to {
+			to[i] = uint64(buf[i])
+		}
+	case 2:
+		for i := range to {
+			to[i] = uint64(binary.LittleEndian.Uint16(buf[2*i:]))
+		}
+	case 4:
+		for i := range to {
+			to[i] = uint64(binary.LittleEndian.Uint32(buf[4*i:]))
+		}
+	default:
+		for i := range to {
+			to[i] = binary.LittleEndian.Uint64(buf[8*i:])
+		}
 	}
 }
 
 // get loads the bits of element i.
 func get(buf []byte, i int64, size int) uint64 {
-	switch size {
-	case 1:
-		return uint64(buf[i])
-	case 2:
-		return uint64(binary.LittleEndian.Uint16(buf[2*i:]))
-	case 4:
-		return uint64(binary.LittleEndian.Uint32(buf[4*i:]))
-	default:
-		return binary.LittleEndian.Uint64(buf[8*i:])
-	}
+	var element [1]uint64
+	getAll(element[:], buf[i*int64(size):], size)
+	return element[0]
 }

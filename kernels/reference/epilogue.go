@@ -59,23 +59,25 @@ type value func(i int64) (want, bound float64)
 // rounds, the value is exact in double precision, and rounding it once gives the expected bits.
 func (e Epilogue) judge(v value) judge {
 	near, c := e.In.near(), codecOf(e.In.DType)
-	return func(i int64, got uint64) (uint64, bool) {
+	return each(func(i int64, got uint64) (uint64, bool) {
 		want, bound := v(i)
 		if e.In.Pattern == Exact {
 			bits := c.encode(want)
 			return bits, got == bits
 		}
 		return near(got, want, bound)
-	}
+	})
 }
 
 // elementwise negates, scales, or adds the bias. Let B bound the error of a sum. The bound is then
 // B for the negated sum, |scale|·B plus a rounding for the scaled one, and B plus a rounding for
 // the sum with the bias.
 func (e Epilogue) elementwise() judge {
-	sum, number := e.In.sums(), e.In.numbers()
+	g := e.In.generator()
 	return e.judge(func(i int64) (float64, float64) {
-		s, bound := sum(i)
+		var sums, bounds [1]float64
+		g.sums(sums[:], bounds[:], i)
+		s, bound := sums[0], bounds[0]
 		switch e.Kind {
 		case collective.Negate:
 			return -s, bound
@@ -83,7 +85,7 @@ func (e Epilogue) elementwise() judge {
 			want, bound := s*float64(e.Scale), bound*math.Abs(float64(e.Scale))
 			return want, e.rounded(want, bound)
 		default:
-			want := s + number(e.weightRank(), i%e.Row)
+			want := s + g.at(e.weightRank(), i%e.Row)
 			return want, e.rounded(want, bound)
 		}
 	})
@@ -92,7 +94,7 @@ func (e Epilogue) elementwise() judge {
 // inOrder expects the bits that the operation gives on the sum in the order of the ranks, both in fp32.
 func (e Epilogue) inOrder() judge {
 	number, c := e.In.numbers(), codecOf(e.In.DType)
-	return func(i int64, got uint64) (uint64, bool) {
+	return each(func(i int64, got uint64) (uint64, bool) {
 		s := e.sum(number, i)
 		switch e.Kind {
 		case collective.Negate:
@@ -104,7 +106,7 @@ func (e Epilogue) inOrder() judge {
 		}
 		want := c.encode(float64(s))
 		return want, got == want
-	}
+	})
 }
 
 // sum is the sum of element i, in fp32 and in the order of the ranks.

@@ -4,8 +4,6 @@
 package reference
 
 import (
-	"math"
-	"math/bits"
 	"runtime"
 	"sync"
 
@@ -54,22 +52,32 @@ type Input struct {
 
 // Fill writes the input of a rank to dst, a whole number of elements.
 func (in Input) Fill(dst []byte, rank int) {
-	size := in.DType.Size
-	store := in.storer()
+	elements := in.elements()
+	store(dst, in.DType.Size, func(to []uint64, at int64) { elements(to, rank, in.First+at) })
+}
+
+// store stores the bits of elements of so many bytes, which make makes from an index on.
+func store(dst []byte, size int, make func(to []uint64, at int64)) {
 	inParallel(int64(len(dst)/size), 1, func(begin, end int64) {
-		for i := begin; i < end; i++ {
-			put(dst, i, size, store(rank, in.First+i))
+		var room run
+		for at := range runs(begin, end) {
+			bits := room.of(at, end)
+			make(bits, at)
+			putAll(dst[at*int64(size):], size, bits)
 		}
 	})
 }
 
-// storer returns the function that makes the bits of element i of a rank.
-func (in Input) storer() func(rank int, i int64) uint64 {
+// elements returns the function that makes the bits of a rank's elements, from an index on.
+func (in Input) elements() func(to []uint64, rank int, first int64) {
 	if in.DType.Kind != collective.FloatingPoint {
-		return func(rank int, i int64) uint64 { return uint64(in.integer(rank, i)) }
+		return func(to []uint64, rank int, first int64) {
+			for i := range to {
+				to[i] = uint64(in.integer(rank, first+int64(i)))
+			}
+		}
 	}
-	c, number := codecOf(in.DType), in.numbers()
-	return func(rank int, i int64) uint64 { return c.encode(number(rank, i)) }
+	return in.generator().encoded
 }
 
 // integer returns element i of a rank's input. The element type keeps the lower bits.
@@ -83,83 +91,6 @@ func (in *Input) integer(rank int, i int64) int64 {
 		return scaled(h, largest+1)
 	}
 	return scaled(h, 2*largest+1) - largest
-}
-
-// numbers returns the function that gives element i of a rank's input. The
-// elements are exact in the element type.
-func (in Input) numbers() func(rank int, i int64) float64 {
-	p := in.DType.SignificandBits
-	ulp := math.Ldexp(1, -p)
-	switch {
-	case in.Pattern == Exact && in.Op == collective.Prod:
-		return func(rank int, i int64) float64 { return exactFactor(rank, in.hash(rank, i)) }
-	case in.Pattern == Exact:
-		m := in.largest()
-		return func(rank int, i int64) float64 { return float64(scaled(in.hash(rank, i), 2*m+1) - m) }
-	case in.Op == collective.Prod:
-		// Factors from a half to one: the product of n factors is at least 2^-n.
-		return func(rank int, i int64) float64 {
-			h := in.hash(rank, i)
-			return withSign(h, float64(1<<(p-1)+randomBits(h, p-1))*ulp)
-		}
-	}
-	binades := in.binades(ulp)
-	return func(rank int, i int64) float64 {
-		h := in.hash(rank, i)
-		return withSign(h, float64(randomBits(h, p))*binades[h>>1%8])
-	}
-}
-
-// binades are scales of eight binades below one. A type with too few exponents for all bits of the
-// significand in eight binades gets fewer, repeated.
-func (in Input) binades(ulp float64) (scales [8]float64) {
-	room := min(8, -in.DType.MinExponent-in.DType.SignificandBits+1)
-	for i := range scales {
-		scales[i] = math.Ldexp(ulp, -(i % room))
-	}
-	return scales
-}
-
-// exactFactor is 1 or -1, or for the first seven ranks also 2 or -2. The product of all ranks is
-// then at most 2^7, which every floating-point type represents.
-func exactFactor(rank int, h uint64) float64 {
-	const doublers = 7
-	if rank < doublers && h>>1&1 == 1 {
-		return withSign(h, 2)
-	}
-	return withSign(h, 1)
-}
-
-// withSign negates x if the lowest bit of h is set. It never returns a negative zero.
-func withSign(h uint64, x float64) float64 {
-	return x*float64(1-2*int64(h&1)) + 0
-}
-
-// randomBits returns the n upper bits of h.
-func randomBits(h uint64, n int) int64 { return int64(h >> (64 - n)) }
-
-// largest is a magnitude up to which the sum of all ranks' integers is exact.
-func (in Input) largest() int64 {
-	return int64(1) << max(in.DType.SignificandBits-bits.Len(uint(in.World)), 0)
-}
-
-// scaled maps h evenly to [0, n).
-func scaled(h uint64, n int64) int64 {
-	hi, _ := bits.Mul64(h, uint64(n))
-	return int64(hi)
-}
-
-func (in *Input) hash(rank int, i int64) uint64 {
-	return mix(in.Seed + uint64(rank)*0xd1342543de82ef95 + uint64(i)*0x9e3779b97f4a7c15)
-}
-
-// mix is the finaliser of SplitMix64 (Steele, Lea and Flood, 2014): a changed bit of the input
-// changes about half of the output's bits.
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }
 
 // inParallel splits [0, n) among the processors, in multiples of unit, which

@@ -9,7 +9,7 @@ func (in Input) integers() judge {
 	if in.Stepwise {
 		work = 8 * in.DType.Size
 	}
-	return func(i int64, got uint64) (uint64, bool) {
+	return each(func(i int64, got uint64) (uint64, bool) {
 		partial := in.cut(in.integer(0, i), 8*in.DType.Size)
 		for rank := 1; rank < in.World; rank++ {
 			x := in.cut(in.integer(rank, i), 8*in.DType.Size)
@@ -20,7 +20,7 @@ func (in Input) integers() judge {
 		}
 		want := uint64(partial) & (1<<(8*in.DType.Size) - 1)
 		return want, got == want
-	}
+	})
 }
 
 // cut keeps the lowest bits of x, and extends them by the sign for a signed type, else by zeros.

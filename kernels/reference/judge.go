@@ -10,17 +10,19 @@ func (in Input) Reduced(got []byte) Verdict {
 
 // From compares elements, from First on, with a rank's input, bit for bit.
 func (in Input) From(rank int, got []byte) Verdict {
-	store, mask := in.storer(), ^uint64(0)>>(64-8*in.DType.Size)
-	return compare(got, in.DType.Size, in.First, func(i int64, got uint64) (uint64, bool) {
-		want := store(rank, i) & mask
-		return want, got == want
-	})
+	elements, mask := in.elements(), ^uint64(0)>>(64-8*in.DType.Size)
+	return compare(got, in.DType.Size, in.First, bitForBit(func(want []uint64, first int64) {
+		elements(want, rank, first)
+		for i := range want {
+			want[i] &= mask
+		}
+	}))
 }
 
 // Filled compares elements of a buffer that was filled with a byte.
 func Filled(got []byte, size int, value byte) Verdict {
 	want := uint64(value) * (0x0101010101010101 >> (64 - 8*size))
-	return compare(got, size, 0, func(_ int64, got uint64) (uint64, bool) { return want, got == want })
+	return compare(got, size, 0, each(func(_ int64, got uint64) (uint64, bool) { return want, got == want }))
 }
 
 // reduction judges the reduction of all ranks' elements at the same index.

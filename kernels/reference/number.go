@@ -9,38 +9,53 @@ import (
 // exactNumbers expects the exact bits of the reduction. No step rounds except the division of an
 // average, which rounds in the type of the computation.
 func (in Input) exactNumbers() judge {
-	c, number := codecOf(in.DType), in.numbers()
-	return func(i int64, got uint64) (uint64, bool) {
-		partial := number(0, i)
+	g := in.generator()
+	return bitForBit(func(want []uint64, first int64) {
+		var room, more [longestRun]float64
+		partial, next := room[:len(want)], more[:len(want)]
+		g.fill(partial, 0, first)
 		for rank := 1; rank < in.World; rank++ {
-			partial = in.combineNumbers(partial, number(rank, i))
+			g.fill(next, rank, first)
+			in.combineNumbers(partial, next)
 		}
-		want := c.encode(in.finish(partial))
-		return want, got == want
-	}
+		in.finish(partial)
+		encodeAll(in.DType, want, partial)
+	})
 }
 
-func (in *Input) combineNumbers(a, b float64) float64 {
+// combineNumbers combines each of the ranks' partial results with the next number.
+func (in *Input) combineNumbers(partial, next []float64) {
 	switch in.Op {
 	case collective.Prod:
-		return a * b
+		for i, x := range next {
+			partial[i] *= x
+		}
 	case collective.Min:
-		return min(a, b)
+		for i, x := range next {
+			partial[i] = min(partial[i], x)
+		}
 	case collective.Max:
-		return max(a, b)
+		for i, x := range next {
+			partial[i] = max(partial[i], x)
+		}
 	default:
-		return a + b
+		for i, x := range next {
+			partial[i] += x
+		}
 	}
 }
 
-func (in *Input) finish(x float64) float64 {
-	switch {
-	case in.Op != collective.Avg:
-		return x
-	case in.DType.Size == 8:
-		return x / float64(in.World)
-	default:
-		return float64(float32(x) / float32(in.World))
+// finish divides the sums of an average.
+func (in *Input) finish(sums []float64) {
+	if in.Op != collective.Avg {
+		return
+	}
+	for i, x := range sums {
+		if in.DType.Size == 8 {
+			sums[i] = x / float64(in.World)
+		} else {
+			sums[i] = float64(float32(x) / float32(in.World))
+		}
 	}
 }
 
@@ -87,36 +102,47 @@ func (in Input) summing() float64 {
 	return gamma(in.World-1, in.unit())
 }
 
-// sums returns the function that gives the sum of element i of all ranks, and
-// how much a computed sum may differ from it.
-func (in Input) sums() func(i int64) (sum, bound float64) {
-	g, number := in.summing(), in.numbers()
-	return func(i int64) (float64, float64) {
-		// lost keeps what adding to sum rounds away, so that the reference is exact enough for doubles. Without
-		// branches: Knuth, The Art of Computer Programming, volume 2, 4.2.2, theorem B.
-		var sum, lost, magnitude float64
-		for rank := range in.World {
-			x := number(rank, i)
-			t := sum + x
-			added := t - sum
-			lost += (sum - (t - added)) + (x - added)
-			sum = t
-			magnitude += math.Abs(x)
+// sums makes the sums of all ranks' elements, from an index on, and how much a computed sum may differ from each.
+func (g *generator) sums(sum, bound []float64, first int64) {
+	// lost keeps what adding to sum rounds away, so that the reference is exact enough for doubles. Without
+	// branches: Knuth, The Art of Computer Programming, volume 2, 4.2.2, theorem B.
+	var lost, more [longestRun]float64
+	next := more[:len(sum)]
+	clear(sum)
+	clear(bound)
+	for rank := range g.in.World {
+		g.fill(next, rank, first)
+		for i, x := range next {
+			t := sum[i] + x
+			added := t - sum[i]
+			lost[i] += (sum[i] - (t - added)) + (x - added)
+			sum[i] = t
+			bound[i] += math.Abs(x)
 		}
-		return sum + lost, g * magnitude
+	}
+	relative := g.in.summing()
+	for i := range sum {
+		sum[i] += lost[i]
+		bound[i] *= relative
 	}
 }
 
 // roundedSum accepts a value near the sum, or near the average, of all ranks' numbers.
 func (in Input) roundedSum() judge {
-	near, sum := in.near(), in.sums()
-	return func(i int64, got uint64) (uint64, bool) {
-		want, bound := sum(i)
-		if in.Op == collective.Avg {
-			want /= float64(in.World)
-			bound = bound/float64(in.World) + in.unit()*(math.Abs(want)+bound)
+	near, g := in.near(), in.generator()
+	return func(first int64, got, _ []uint64, v *Verdict) {
+		var sums, bounds [longestRun]float64
+		g.sums(sums[:len(got)], bounds[:len(got)], first)
+		for i, bits := range got {
+			want, bound := sums[i], bounds[i]
+			if in.Op == collective.Avg {
+				want /= float64(in.World)
+				bound = bound/float64(in.World) + in.unit()*(math.Abs(want)+bound)
+			}
+			if nearest, ok := near(bits, want, bound); !ok {
+				v.add(first+int64(i), nearest, bits)
+			}
 		}
-		return near(got, want, bound)
 	}
 }
 
@@ -125,13 +151,13 @@ func (in Input) roundedSum() judge {
 func (in Input) roundedProduct() judge {
 	g := 2 * gamma(in.World-1, in.unit())
 	near, number := in.near(), in.numbers()
-	return func(i int64, got uint64) (uint64, bool) {
+	return each(func(i int64, got uint64) (uint64, bool) {
 		product := 1.0
 		for rank := range in.World {
 			product *= number(rank, i)
 		}
 		return near(got, product, g*math.Abs(product))
-	}
+	})
 }
 
 // near accepts the rounded values of the interval from want-bound to want+bound. Rounding is

@@ -7,39 +7,65 @@ import "gpurun/kernels/collective"
 // For sums and products of types of up to 24 bits of significand, rounding such a result again gives the rounded result
 // (Figueroa, When is double rounding innocuous?, 1995).
 func (in Input) orderedNumbers() judge {
-	c, number := codecOf(in.DType), in.numbers()
-	round, roundLast, first := in.rounder(), in.rounder(), 0
+	g := in.generator()
+	round, roundLast, first := in.rounding(), in.rounding(), 0
 	if in.Chain {
-		round, first = rounderTo(in.DType), in.Root+1
+		round, first = roundingTo(in.DType), in.Root+1
 	}
-	return func(i int64, got uint64) (uint64, bool) {
-		partial := number(first%in.World, i)
+	return bitForBit(func(want []uint64, from int64) {
+		var room, more [longestRun]float64
+		partial, next := room[:len(want)], more[:len(want)]
+		g.fill(partial, first%in.World, from)
 		for k := 1; k < in.World; k++ {
-			partial = in.combineNumbers(partial, number((first+k)%in.World, i))
+			g.fill(next, (first+k)%in.World, from)
+			in.combineNumbers(partial, next)
 			if k < in.World-1 {
-				partial = round(partial)
+				round.all(partial)
 			}
 		}
-		want := c.encode(roundLast(in.finish(roundLast(partial))))
-		return want, got == want
-	}
+		roundLast.all(partial)
+		in.finish(partial)
+		roundLast.all(partial)
+		encodeAll(in.DType, want, partial)
+	})
 }
 
-// rounder rounds to the type of the computation.
-func (in Input) rounder() func(float64) float64 {
+// rounding rounds numbers to a floating-point type. All numbers are of double already.
+type rounding struct {
+	to    collective.DType
+	codec codec
+}
+
+func roundingTo(d collective.DType) rounding { return rounding{d, codecOf(d)} }
+
+// rounding rounds to the type of the computation.
+func (in Input) rounding() rounding {
 	d := in.Accumulator
 	switch {
 	case in.Stepwise:
 		d = in.DType
 	case d.Name == "" && in.DType.Size == 8:
-		return func(x float64) float64 { return x }
+		d = collective.Double
 	case d.Name == "":
 		d = collective.Float
 	}
-	return rounderTo(d)
+	return roundingTo(d)
 }
 
-func rounderTo(d collective.DType) func(float64) float64 {
-	c := codecOf(d)
-	return func(x float64) float64 { return c.decode(c.encode(x)) }
+func (r rounding) all(x []float64) {
+	switch r.to.Name {
+	case collective.Double.Name:
+	case collective.Float.Name:
+		for i := range x {
+			x[i] = float64(float32(x[i]))
+		}
+	case collective.BFloat16.Name:
+		for i := range x {
+			x[i] = decodeBFloat16(encodeBFloat16(x[i]))
+		}
+	default:
+		for i := range x {
+			x[i] = r.codec.decode(r.codec.encode(x[i]))
+		}
+	}
 }

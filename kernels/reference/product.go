@@ -88,38 +88,30 @@ func (p Product) Terms() int {
 	return p.World
 }
 
-// numbers returns the function that gives element i of a rank's operand.
-func (p Product) numbers(operand uint64) func(rank int, i int64) float64 {
+// generator makes the numbers of an operand.
+func (p Product) generator(operand uint64) *generator {
 	in := Input{Seed: mix(p.Seed ^ operand), Pattern: p.Pattern, DType: p.DType, Op: collective.Sum, World: p.World}
-	if p.Pattern == Random {
-		return in.numbers()
+	g := in.generator()
+	if p.Pattern == Exact {
+		// No element is zero, so no product is a negative zero. The sum of 2^20 products is at
+		// most 9 * 2^20, which is exact in fp32.
+		g.draw, g.largest = nonzero, 3
 	}
-	// No element is zero, so no product is a negative zero. The sum of 2^20 products is at
-	// most 9 * 2^20, which is exact in fp32.
-	const largest = 3
-	return func(rank int, i int64) float64 {
-		h := in.hash(rank, i)
-		return withSign(h, float64(1+scaled(h, largest)))
-	}
+	return g
 }
 
 func (p Product) fill(dst []byte, operand uint64, rank int, first int64) {
-	c, number, size := codecOf(p.DType), p.numbers(operand), p.DType.Size
-	inParallel(int64(len(dst)/size), 1, func(begin, end int64) {
-		for i := begin; i < end; i++ {
-			put(dst, i, size, c.encode(number(rank, first+i)))
-		}
-	})
+	g := p.generator(operand)
+	store(dst, p.DType.Size, func(to []uint64, at int64) { g.encoded(to, rank, first+at) })
 }
 
 // compare compares elements with those of a rank's operand from at on. The verdict counts
 // indices from first.
 func (p Product) compare(got []byte, operand uint64, rank int, at, first int64) Verdict {
-	c, number := codecOf(p.DType), p.numbers(operand)
-	return compare(got, p.DType.Size, first, func(i int64, got uint64) (uint64, bool) {
-		want := c.encode(number(rank, i-first+at))
-		return want, got == want
-	})
+	g := p.generator(operand)
+	return compare(got, p.DType.Size, first, bitForBit(func(want []uint64, i int64) {
+		g.encoded(want, rank, i-first+at)
+	}))
 }
 
 // Quantities are the reference value and the error bounds' inputs for an element of a result. Each
@@ -189,9 +181,9 @@ func (p Product) multiply(out []Quantities, a []float32, rank int, begin, end in
 
 // floats returns so many elements of a rank's operand.
 func (p Product) floats(operand uint64, rank int, first, count int64) []float32 {
-	number, all := p.numbers(operand), make([]float32, count)
+	g, all := p.generator(operand), make([]float32, count)
 	for i := range all {
-		all[i] = float32(number(rank, first+int64(i)))
+		all[i] = float32(g.at(rank, first+int64(i)))
 	}
 	return all
 }

@@ -70,7 +70,7 @@ func (p Product) Judge(got []byte, first int64, q []Quantities, single bool) (Ve
 	var verdict Verdict
 	inParallel(int64(len(q)), 1, func(begin, end int64) {
 		var part Norms
-		v := compare(got[begin*2:end*2], p.DType.Size, first+begin, func(i int64, bits uint64) (uint64, bool) {
+		right := each(func(i int64, bits uint64) (uint64, bool) {
 			x := q[i-first]
 			part.add(c.decode(bits), x)
 			switch {
@@ -82,6 +82,7 @@ func (p Product) Judge(got []byte, first int64, q []Quantities, single bool) (Ve
 			}
 			return near(bits, x.Sum, p.bound(x, single))
 		})
+		v := right.judge(got[begin*2:end*2], p.DType.Size, first+begin)
 		mu.Lock()
 		defer mu.Unlock()
 		verdict, total = verdict.Merge(v), total.Merge(part)

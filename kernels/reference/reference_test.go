@@ -360,3 +360,8 @@ func BenchmarkReduced(b *testing.B) {
 		}
 	}
 }
+
+// put stores the lower bits of element i.
+func put(buf []byte, i int64, size int, bits uint64) {
+	putAll(buf[i*int64(size):], size, []uint64{bits})
+}

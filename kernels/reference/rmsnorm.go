@@ -19,12 +19,12 @@ func (e Epilogue) normalized(got []byte) judge {
 	factors := e.factors(first, e.In.First+int64(len(got)/e.In.DType.Size))
 	x, number, near := e.residualSums(), e.In.numbers(), e.In.near()
 	two := 1 + gamma(2, e.In.unit())
-	return func(i int64, got uint64) (uint64, bool) {
+	return each(func(i int64, got uint64) (uint64, bool) {
 		x, bound := x(i)
 		f, weight := factors[i/e.Row-first], number(e.weightRank(), i%e.Row)
 		bound = f.want * math.Abs(weight) * ((math.Abs(x)+bound)*(1+f.relative)*two - math.Abs(x))
 		return near(got, x*f.want*weight, bound)
-	}
+	})
 }
 
 // factors are those of the rows from the first on that begin before element end.

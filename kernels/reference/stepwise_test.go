@@ -16,11 +16,12 @@ func stepByStep(in Input, first int, i int64) uint64 {
 	if in.Op == collective.Avg {
 		factor = round(1 / float64(in.World))
 	}
-	partial := round(number(first, i) * factor)
+	partial := []float64{round(number(first, i) * factor)}
 	for k := 1; k < in.World; k++ {
-		partial = round(in.combineNumbers(partial, round(number((first+k)%in.World, i)*factor)))
+		in.combineNumbers(partial, []float64{round(number((first+k)%in.World, i) * factor)})
+		partial[0] = round(partial[0])
 	}
-	return c.encode(partial)
+	return c.encode(partial[0])
 }
 
 // Whatever rank a ring begins with, its result is within the bounds; a result

@@ -12,7 +12,7 @@ import (
 // are compared bit by bit. A NaN matches a NaN, and an infinity only itself.
 func Values(d collective.DType, got, want []byte, first int64, tolerance collective.Tolerance) Verdict {
 	c := codecOf(d)
-	return compare(got, d.Size, first, func(i int64, bits uint64) (uint64, bool) {
+	return compare(got, d.Size, first, each(func(i int64, bits uint64) (uint64, bool) {
 		expected := get(want, i-first, d.Size)
 		if bits == expected || !tolerates(d, tolerance) {
 			return expected, bits == expected
@@ -25,7 +25,7 @@ func Values(d collective.DType, got, want []byte, first int64, tolerance collect
 			return expected, false
 		}
 		return expected, math.Abs(x-y) <= tolerance.Allows(y)
-	})
+	}))
 }
 
 func tolerates(d collective.DType, t collective.Tolerance) bool {
