@@ -74,21 +74,27 @@ func (e Epilogue) judge(v value) judge {
 // the sum with the bias.
 func (e Epilogue) elementwise() judge {
 	g := e.In.generator()
-	return e.judge(func(i int64) (float64, float64) {
-		var sums, bounds [1]float64
-		g.sums(sums[:], bounds[:], i)
-		s, bound := sums[0], bounds[0]
-		switch e.Kind {
-		case collective.Negate:
-			return -s, bound
-		case collective.Scale:
-			want, bound := s*float64(e.Scale), bound*math.Abs(float64(e.Scale))
-			return want, e.rounded(want, bound)
-		default:
-			want := s + g.at(e.weightRank(), i%e.Row)
-			return want, e.rounded(want, bound)
-		}
-	})
+	return func(first int64, got, want []uint64, v *Verdict) {
+		var sums, bounds [longestRun]float64
+		g.sums(sums[:len(got)], bounds[:len(got)], first)
+		e.judge(func(i int64) (float64, float64) {
+			return e.applied(g, i, sums[i-first], bounds[i-first])
+		})(first, got, want, v)
+	}
+}
+
+// applied is what the operation makes of the sum of element i, and of its bound.
+func (e Epilogue) applied(g *generator, i int64, sum, bound float64) (float64, float64) {
+	switch e.Kind {
+	case collective.Negate:
+		return -sum, bound
+	case collective.Scale:
+		want, bound := sum*float64(e.Scale), bound*math.Abs(float64(e.Scale))
+		return want, e.rounded(want, bound)
+	default:
+		want := sum + g.at(e.weightRank(), i%e.Row)
+		return want, e.rounded(want, bound)
+	}
 }
 
 // inOrder expects the bits that the operation gives on the sum in the order of the ranks, both in fp32.

@@ -132,6 +132,9 @@ func (p *Plan) bundle(ctx context.Context, f *kernelfile.File, text []byte, worl
 	if err != nil {
 		return nil, err
 	}
+	if err := p.options.checkFiles(kernelcode.Files(bundle)...); err != nil {
+		return nil, err
+	}
 	if path, found := kernelcode.MachineCode(bundle); found {
 		return nil, exit.Usagef("%s: %s is machine code; gpurun check needs PTX", f.Path, path)
 	}

@@ -58,6 +58,10 @@ func (o *Options) CheckFiles(words []string) error {
 			read = append(read, name)
 		}
 	}
+	return o.checkFiles(read...)
+}
+
+func (o *Options) checkFiles(read ...string) error {
 	return settings.CheckFiles([]string{o.JSON, o.SARIF, o.JUnit, o.HTML, o.Timeline}, read...)
 }
 

@@ -82,6 +82,15 @@ func describePTX(m *kernelfile.Module) error {
 	return nil
 }
 
+// Files lists the kernel file and its modules, as they were read.
+func Files(b *kernelfile.Bundle) []string {
+	paths := []string{b.Path}
+	for _, m := range b.Modules {
+		paths = append(paths, m.Path)
+	}
+	return paths
+}
+
 // MachineCode returns a module that the simulator cannot run, because it has no PTX.
 func MachineCode(b *kernelfile.Bundle) (path string, found bool) {
 	var paths []string

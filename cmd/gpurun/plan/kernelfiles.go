@@ -113,14 +113,16 @@ func (p *Plan) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, notify fun
 // checkFiles says which of the files that are asked for, and of the further ones, cannot be written, or would take the
 // place of a file that is read.
 func (p *Plan) checkFiles(further ...string) error {
+	return settings.CheckFiles(p.Config.Outputs(further...), p.Inputs()...)
+}
+
+// Inputs are the files that the plan was read from, which no result may replace; some may be empty.
+func (p *Plan) Inputs() []string {
 	read := []string{p.Sources.File()}
 	for _, b := range p.Job.KernelFiles {
-		read = append(read, b.Path)
-		for _, m := range b.Modules {
-			read = append(read, m.Path)
-		}
+		read = append(read, kernelcode.Files(b)...)
 	}
-	return settings.CheckFiles(p.Config.Outputs(further...), read...)
+	return read
 }
 
 // CallOf is the type and the operation of a call: those that are given, or else the defaults where the file has them,

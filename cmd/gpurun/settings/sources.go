@@ -3,6 +3,7 @@ package settings
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -89,8 +90,9 @@ func (s *Sources) readFile(known []string) error {
 	if err := s.v.ReadConfig(bytes.NewReader(text)); err != nil {
 		return misread(s.file, err)
 	}
-	if extension != "toml" {
-		if err := checkDocument(text); err != nil {
+	check := map[string]func([]byte) error{"json": checkKeys, "yaml": checkDocuments, "yml": checkDocuments}[extension]
+	if check != nil {
+		if err := check(text); err != nil {
 			return misread(s.file, err)
 		}
 	}
@@ -103,9 +105,33 @@ func (s *Sources) readFile(known []string) error {
 	return nil
 }
 
-// checkDocument refuses what viper overlooks: a key that JSON has twice, and what follows the first document of YAML.
-// JSON is YAML, too, and YAML refuses keys that are there twice.
-func checkDocument(text []byte) error {
+// checkKeys refuses an object of JSON that has a key twice, of which viper would take the last value.
+func checkKeys(text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
+		return err
+	}
+	seen := map[string]bool{}
+	for decoder.More() {
+		key, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := decoder.Decode(&value); err != nil {
+			return err
+		}
+		name := strings.ToLower(fmt.Sprint(key)) // viper's keys have no case
+		if seen[name] {
+			return fmt.Errorf("the key %q is there twice", name)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// checkDocuments refuses YAML with a second document, which viper would not read.
+func checkDocuments(text []byte) error {
 	var document any
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {

@@ -177,14 +177,16 @@ func TestFileIsRefused(t *testing.T) {
 // Each key is there once, in one document.
 func TestOneDocument(t *testing.T) {
 	for text, ok := range map[string]bool{
-		"json {\"iters\": 1, \"seed\": 2}":             true,
-		"json {\n\t\"iters\":\t1,\n\t\"seed\": 2\n}\n": true,
-		"json {\"iters\": 1, \"iters\": 2}":            false,
-		"yaml iters: 1\nseed: 2\n":                     true,
-		"yaml ---\niters: 1\n...\n":                    true,
-		"yaml iters: 1\niters: 2\n":                    false,
-		"yaml iters: 1\n---\nseed: 2\n":                false,
-		"yaml ":                                        true,
+		"json {\"iters\": 1, \"seed\": 2}":                   true,
+		"json {\n\t\"iters\":\t1,\n\t\"seed\": 2\n}\n":       true,
+		"json {\"iters\": 1, \"iters\": 2}":                  false,
+		"json {\"datatype\": \"f\\u006coat\", \"seed\"\n:2}": true,
+		"json {\"iters\": 1, \"Iters\": 2}":                  false,
+		"yaml iters: 1\nseed: 2\n":                           true,
+		"yaml ---\niters: 1\n...\n":                          true,
+		"yaml iters: 1\niters: 2\n":                          false,
+		"yaml iters: 1\n---\nseed: 2\n":                      false,
+		"yaml ":                                              true,
 	} {
 		extension, text, _ := strings.Cut(text, " ")
 		file := filepath.Join(t.TempDir(), "config."+extension)

@@ -95,7 +95,11 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 		}
 		t.runs = append(t.runs, p)
 	}
-	return t, nil
+	var read []string
+	for _, p := range t.runs {
+		read = append(read, p.Inputs()...)
+	}
+	return t, settings.CheckFiles([]string{t.file}, read...)
 }
 
 // gridOfBlocks is an example of a grid that tune can measure: blocks is 0 where nobody asks for a number.

@@ -32,9 +32,7 @@ func (w *wishes) history(t *Thread) *history {
 
 // perform notes an access by lanes of a thread; 0 are all.
 func (w *wishes) perform(t *Thread, op *Operation, lanes uint32) {
-	if lanes == 0 {
-		lanes = allLanes
-	}
+	lanes = lanesOrAll(lanes)
 	h := w.history(t)
 	known := h.since.executed[op.Site]
 	for _, e := range known {
@@ -45,6 +43,13 @@ func (w *wishes) perform(t *Thread, op *Operation, lanes uint32) {
 		h.since.steps++
 		h.ever[op.Site] |= lanes
 	}
+}
+
+func lanesOrAll(lanes uint32) uint32 {
+	if lanes == 0 {
+		return allLanes
+	}
+	return lanes
 }
 
 // meet notes that the block of threads has met.
@@ -62,10 +67,10 @@ type mark struct {
 	lanes uint32
 }
 
-// mark is the place that lanes of a thread have reached.
+// mark is the place that lanes of a thread have reached; 0 are all.
 func (w *wishes) mark(t *Thread, lanes uint32) mark {
 	h := w.history(t)
-	return mark{h, h.since, h.since.steps, lanes}
+	return mark{h, h.since, h.since.steps, lanesOrAll(lanes)}
 }
 
 // hasBefore reports whether the lanes of a mark have executed an instruction in front of it since the block met.
