@@ -189,7 +189,7 @@ func TestTilesReverseColumns(t *testing.T) {
 // A last row of tiles that would be alone is taken in pairs side by side, after all others. The last pair may have one.
 func TestPairsSideBySide(t *testing.T) {
 	t.Parallel()
-	const width, columns = 176, 3
+	const width, columns = 176, 11
 	var want []shardItem
 	for column := range columns {
 		want = append(want, shardItem{0, column}, shardItem{1, column})

@@ -70,8 +70,8 @@ func significand(h uint64, n int, scales *[8]float64) float64 {
 // at is element i of a rank's input.
 func (g *generator) at(rank int, i int64) float64 { return g.number(rank, g.in.hash(rank, i)) }
 
-// fill makes elements of a rank's input, from an index on. The usual draws have loops without a call, which take a
-// third of the time.
+// fill makes elements of a rank's input, from an index on. The usual draws have loops without a call, which take half
+// of the time.
 func (g *generator) fill(to []float64, rank int, first int64) {
 	next := g.in.hashes(rank, first)
 	switch g.draw {

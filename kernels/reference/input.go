@@ -56,13 +56,13 @@ func (in Input) Fill(dst []byte, rank int) {
 	store(dst, in.DType.Size, func(to []uint64, at int64) { elements(to, rank, in.First+at) })
 }
 
-// store stores the bits of elements of so many bytes, which make makes from an index on.
-func store(dst []byte, size int, make func(to []uint64, at int64)) {
+// store stores elements of so many bytes. The function makes their bits, from an index on.
+func store(dst []byte, size int, elements func(to []uint64, at int64)) {
 	inParallel(int64(len(dst)/size), 1, func(begin, end int64) {
 		var room run
 		for at := range runs(begin, end) {
 			bits := room.of(at, end)
-			make(bits, at)
+			elements(bits, at)
 			putAll(dst[at*int64(size):], size, bits)
 		}
 	})

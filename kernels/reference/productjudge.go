@@ -82,7 +82,7 @@ func (p Product) Judge(got []byte, first int64, q []Quantities, single bool) (Ve
 			}
 			return near(bits, x.Sum, p.bound(x, single))
 		})
-		v := right.judge(got[begin*2:end*2], p.DType.Size, first+begin)
+		v := right.inTurn(got[begin*2:end*2], p.DType.Size, first+begin)
 		mu.Lock()
 		defer mu.Unlock()
 		verdict, total = verdict.Merge(v), total.Merge(part)

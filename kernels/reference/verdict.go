@@ -64,7 +64,7 @@ func compare(got []byte, size int, first int64, right judge) Verdict {
 	var mu sync.Mutex
 	var total Verdict
 	inParallel(int64(len(got)/size), 1, func(begin, end int64) {
-		part := right.judge(got[begin*int64(size):end*int64(size)], size, first+begin)
+		part := right.inTurn(got[begin*int64(size):end*int64(size)], size, first+begin)
 		mu.Lock()
 		defer mu.Unlock()
 		total = total.Merge(part)
@@ -72,8 +72,8 @@ func compare(got []byte, size int, first int64, right judge) Verdict {
 	return total
 }
 
-// judge judges every element of got, one after the other.
-func (j judge) judge(got []byte, size int, first int64) (v Verdict) {
+// inTurn judges every element of got, one run after the other.
+func (j judge) inTurn(got []byte, size int, first int64) (v Verdict) {
 	var found, expected run
 	end := int64(len(got) / size)
 	for at := range runs(0, end) {

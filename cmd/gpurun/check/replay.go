@@ -49,7 +49,8 @@ func ShowReplay(ctx context.Context, a *program.Invocation, o *Options, notify f
 	checker.Diagnose(explored, c.task)
 	m.add(0, c, explored, 0)
 	drawing := m.drawTimeline(o.Timeline)
-	return outcome.Ended(a, o.conclude(a, m.report()), drawing)
+	found, writing := o.conclude(a, m.report())
+	return outcome.Ended(a, found, errors.Join(drawing, writing))
 }
 
 // readReplay reads the file of --replay, and makes its calls.

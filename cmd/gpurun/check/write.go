@@ -26,27 +26,27 @@ func Show(ctx context.Context, a *program.Invocation, p *Plan) error {
 	if err != nil && len(r.Cases) == 0 {
 		return err
 	}
-	shown := p.options.conclude(a, r)
+	found, writing := p.options.conclude(a, r)
 	if ctx.Err() != nil { // the signal decides the exit code
-		return err
+		return outcome.Ended(a, err, writing)
 	}
-	return outcome.Ended(a, shown, err)
+	return outcome.Ended(a, found, errors.Join(err, writing))
 }
 
-// conclude prints a report and writes its files.
-func (o *Options) conclude(a *program.Invocation, r checkreport.Report) error {
+// conclude prints a report and writes its files. It returns the error of the findings, which has the exit code, and
+// that of writing.
+func (o *Options) conclude(a *program.Invocation, r checkreport.Report) (found, writing error) {
 	for _, text := range r.UnusedSuppressions {
 		fmt.Fprintf(a.Err, "gpurun: warning: %s\n", text)
 	}
-	writing := errors.Join(checkreport.Write(a.Out, r), o.writeFiles(r))
+	writing = errors.Join(checkreport.Write(a.Out, r), o.writeFiles(r))
 	if outcome.OnGitHub() {
 		writing = errors.Join(writing, checkreport.Annotate(a.Err, r))
 	}
-	var found error
 	if r.ExitCode != exit.OK {
 		found = &exit.Error{Code: r.ExitCode, Said: r.Summary()}
 	}
-	return outcome.Ended(a, found, writing)
+	return found, writing
 }
 
 // CheckFiles says which of the files to write could not be written, or would take the place of a file that is read:

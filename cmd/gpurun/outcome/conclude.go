@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -41,7 +42,8 @@ func Ended(a *program.Invocation, ended, writing error) error {
 }
 
 // Unable returns why a run could not begin. If the machine lacks something, Unable writes the files first: a reader
-// would otherwise find the files of the run before, and take a machine without its GPUs for a healthy one.
+// would otherwise find the files of the run before, and take a machine without its GPUs for a healthy one. It does not
+// write over files that the run would have read.
 func Unable(a *program.Invocation, title string, flags *pflag.FlagSet, why error) error {
 	if exit.Code(why) != exit.Environment {
 		return why
@@ -53,6 +55,10 @@ func Unable(a *program.Invocation, title string, flags *pflag.FlagSet, why error
 	c, err := settings.Read(s)
 	if err != nil {
 		return why
+	}
+	read := slices.Concat(flags.Args(), c.Algo, []string{s.File(), c.Profile})
+	if err := settings.CheckFiles(c.Outputs(c.Trace), read...); err != nil {
+		return err
 	}
 	return Conclude(a, title, c, NotBegun(a, why), why)
 }

@@ -118,7 +118,7 @@ func (p *Plan) checkFiles(further ...string) error {
 
 // Inputs are the files that the plan was read from, which no result may replace; some may be empty.
 func (p *Plan) Inputs() []string {
-	read := []string{p.Sources.File()}
+	read := []string{p.Sources.File(), p.Config.Profile}
 	for _, b := range p.Job.KernelFiles {
 		read = append(read, kernelcode.Files(b)...)
 	}

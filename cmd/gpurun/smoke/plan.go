@@ -92,7 +92,7 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner, kernelFiles [
 	if s.gate, err = plan.Thresholds(told, s.config); err != nil {
 		return nil, err
 	}
-	if err := settings.CheckFiles(s.config.Outputs(), told.File()); err != nil {
+	if err := settings.CheckFiles(s.config.Outputs(), append(kernelFiles, told.File())...); err != nil {
 		return nil, err
 	}
 	o := PlanOptions()
@@ -119,6 +119,9 @@ func Plan(ctx context.Context, f *pflag.FlagSet, examine Examiner, kernelFiles [
 			return nil, err
 		}
 		if err := s.add(path, p); err != nil {
+			return nil, err
+		}
+		if err := settings.CheckFiles(s.config.Outputs(), p.Inputs()...); err != nil {
 			return nil, err
 		}
 	}

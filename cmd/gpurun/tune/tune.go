@@ -67,9 +67,6 @@ func newMeasurement(ctx context.Context, f *pflag.FlagSet, collectives []*collec
 	if t.file, err = f.GetString(tableFlag); err != nil {
 		return nil, err
 	}
-	if err := settings.CheckFiles([]string{t.file}, kernelFiles...); err != nil {
-		return nil, err
-	}
 	asked, err := kindsAsked(f)
 	if err != nil {
 		return nil, err
