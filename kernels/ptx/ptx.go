@@ -16,15 +16,24 @@ var files embed.FS
 
 // Source returns the PTX of a module. It unpacks the text in each call.
 func Source(module string) ([]byte, error) {
-	data, err := files.ReadFile("packed/" + pack.FileOf(module))
+	data, err := read(module)
 	if err != nil {
-		return nil, fmt.Errorf("no kernel module %q in this binary: rebuild it with go generate ./kernels", module)
+		return nil, err
 	}
-	text, err := pack.Unpack(data, Source)
+	text, err := pack.Unpack(data, read)
 	if err != nil {
 		return nil, fmt.Errorf("unpacking the kernel module %q: %w", module, err)
 	}
 	return text, nil
+}
+
+// read returns the packed file of a module.
+func read(module string) ([]byte, error) {
+	data, err := files.ReadFile("packed/" + pack.FileOf(module))
+	if err != nil {
+		return nil, fmt.Errorf("no kernel module %q in this binary: rebuild it with go generate ./kernels", module)
+	}
+	return data, nil
 }
 
 // Manifest records where the PTX came from.

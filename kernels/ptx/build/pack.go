@@ -66,6 +66,9 @@ func (p packer) file(module string) string {
 	return filepath.Join(p.folder, packed, pack.FileOf(module))
 }
 
+// packed reads the packed file of a module.
+func (p packer) packed(module string) ([]byte, error) { return os.ReadFile(p.file(module)) }
+
 // pack packs a module with one of some dictionaries, or none. It leaves a file as it is that holds the text: another
 // version of the library may compress to other bytes.
 func (p packer) pack(module string, dictionaries []string) error {
@@ -76,7 +79,7 @@ func (p packer) pack(module string, dictionaries []string) error {
 	if old, err := os.ReadFile(p.file(module)); err == nil {
 		dictionary := pack.Dictionary(old)
 		usable := dictionary == "" || slices.Contains(dictionaries, dictionary)
-		if had, err := pack.Unpack(old, p.text); err == nil && usable && bytes.Equal(had, want) {
+		if had, err := pack.Unpack(old, p.packed); err == nil && usable && bytes.Equal(had, want) {
 			p.note(module, dictionary)
 			return nil
 		}

@@ -2,7 +2,8 @@
 // another, which is a tenth as large then.
 //
 // A packed file is the name of the module that is its dictionary, which may be empty, a newline, and a Zstandard frame
-// (RFC 8878) with that module's text as raw content of the dictionary.
+// (RFC 8878) with that module's text as raw content of the dictionary. In both texts registers and labels are counted
+// from what is named before them.
 package pack
 
 import (
@@ -25,8 +26,15 @@ const (
 // Text reads the PTX of a module.
 type Text func(module string) ([]byte, error)
 
+// ErrNotation says that a text cannot be packed: it would not come back whole.
+var ErrNotation = errors.New("cannot pack PTX whose registers or labels have leading zeros, or are followed by a +")
+
 // Pack compresses a text, with the text of the module `dictionary` unless that is empty.
 func Pack(text []byte, dictionary string, read Text) ([]byte, error) {
+	counted := relative(text)
+	if !bytes.Equal(absolute(counted), text) {
+		return nil, ErrNotation
+	}
 	options := []zstd.EOption{
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedBestCompression), zstd.WithWindowSize(window),
 	}
@@ -35,20 +43,25 @@ func Pack(text []byte, dictionary string, read Text) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		options = append(options, zstd.WithEncoderDictRaw(dictionaryID, content))
+		options = append(options, zstd.WithEncoderDictRaw(dictionaryID, relative(content)))
 	}
 	w, err := zstd.NewWriter(nil, options...)
 	if err != nil {
 		return nil, err
 	}
-	return w.EncodeAll(text, []byte(dictionary+"\n")), w.Close()
+	return w.EncodeAll(counted, []byte(dictionary+"\n")), w.Close()
 }
 
 // ErrFormat says that data is no packed file.
 var ErrFormat = errors.New("not a packed module: its first line does not name a dictionary")
 
-// Unpack returns the text of a packed file. read reads the dictionary's text.
-func Unpack(data []byte, read Text) ([]byte, error) {
+// Unpack returns the text of a packed file. read reads the packed files of other modules.
+func Unpack(data []byte, read func(module string) ([]byte, error)) ([]byte, error) {
+	counted, err := decompress(data, read)
+	return absolute(counted), err
+}
+
+func decompress(data []byte, read func(module string) ([]byte, error)) ([]byte, error) {
 	dictionary, frame, ok := bytes.Cut(data, []byte("\n"))
 	if !ok {
 		return nil, ErrFormat
@@ -56,8 +69,11 @@ func Unpack(data []byte, read Text) ([]byte, error) {
 	options := []zstd.DOption{zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(2 * window)}
 	if len(dictionary) > 0 {
 		content, err := read(string(dictionary))
+		if err == nil {
+			content, err = decompress(content, read)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("the dictionary: %w", err)
+			return nil, fmt.Errorf("the dictionary %s: %w", dictionary, err)
 		}
 		options = append(options, zstd.WithDecoderDictRaw(dictionaryID, content))
 	}

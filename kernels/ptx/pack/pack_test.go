@@ -7,6 +7,15 @@ import (
 	"testing"
 )
 
+// packedTexts are the packed files of texts.
+func packedTexts(module string) ([]byte, error) {
+	text, err := texts(module)
+	if err != nil {
+		return nil, err
+	}
+	return Pack(text, "", texts)
+}
+
 var errUnknown = errors.New("unknown")
 
 func texts(module string) ([]byte, error) {
@@ -29,7 +38,7 @@ func TestPackWithDictionary(t *testing.T) {
 		if got := Dictionary(data); got != dictionary {
 			t.Errorf("the dictionary is %q, want %q", got, dictionary)
 		}
-		if text, err := Unpack(data, texts); err != nil || !bytes.Equal(text, like) {
+		if text, err := Unpack(data, packedTexts); err != nil || !bytes.Equal(text, like) {
 			t.Errorf("with dictionary %q: %d bytes come back as %d, %v", dictionary, len(like), len(text), err)
 		}
 	}
@@ -41,13 +50,13 @@ func TestUnpackRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Unpack([]byte("no newline"), texts); !errors.Is(err, ErrFormat) {
+	if _, err := Unpack([]byte("no newline"), packedTexts); !errors.Is(err, ErrFormat) {
 		t.Errorf("no newline: %v", err)
 	}
-	if _, err := Unpack(append([]byte("b"), packed...), texts); !errors.Is(err, errUnknown) {
+	if _, err := Unpack(append([]byte("b"), packed...), packedTexts); !errors.Is(err, errUnknown) {
 		t.Errorf("an unknown dictionary: %v", err)
 	}
-	if text, err := Unpack(packed[:len(packed)-2], texts); err == nil {
+	if text, err := Unpack(packed[:len(packed)-2], packedTexts); err == nil {
 		t.Errorf("half a frame is %q", text)
 	}
 }
