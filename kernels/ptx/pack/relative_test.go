@@ -14,10 +14,19 @@ func TestRelative(t *testing.T) {
 			"add.s32 %r+7,%r+6,1;\nst [%d+2],%r0;\nadd.s32 %r+,%r0,1;\nst [%d0],%r0;\n",
 		},
 		"a predicate is no result": {"@%p3 mov %p5,%p4;\nmov %p6,%p5;\n", "@%p+3 mov %p+5,%p+4;\nmov %p+,%p0;\n"},
-		"braces":                   {"mma {%r9,%r10},{%r4,%r6};\nmov %r9,%r8;\n", "mma {%r+9,%r+},{%r6,%r+2};\nmov %r0,%r1;\n"},
-		"labels":                   {"$L0_3:\nbra $L0_5;\nbra $L0_4;\nbra $L1_4;\n", "$L0_+3:\nbra $L0_+2;\nbra $L0_1;\nbra $L1_+4;\n"},
-		"no registers":             {".reg .b32 %r<9>;\nmov %d1,%tid.x+4;$x % 100%", ".reg .b32 %r<9>;\nmov %d+,%tid.x+4;$x % 100%"},
-		"an end in the middle":     {"%r4\n%r", "%r+4\n%r"},
+		"braces": {
+			"mma {%r9,%r10},{%r4,%r6};\nmov %r9,%r8;\n",
+			"mma {%r+9,%r+},{%r6,%r+2};\nmov %r0,%r1;\n",
+		},
+		"labels": {
+			"$L0_3:\nbra $L0_5;\nbra $L0_4;\nbra $L1_4;\n",
+			"$L0_+3:\nbra $L0_+2;\nbra $L0_1;\nbra $L1_+4;\n",
+		},
+		"no registers": {
+			".reg .b32 %r<9>;\nmov %d1,%tid.x+4;$x % 100%",
+			".reg .b32 %r<9>;\nmov %d+,%tid.x+4;$x % 100%",
+		},
+		"an end in the middle": {"%r4\n%r", "%r+4\n%r"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
