@@ -14,7 +14,7 @@ import (
 // An A of few rows has a kernel of its own: of one row, of as many as a tile has; with columns of C beyond a tile, in
 // several tiles; with K undivided, and divided into 2, 4 and 8 parts; and with blocks that share A; with and without
 // disorder. A C whose rows are not aligned is multiplied otherwise. Other local products have tiles of the width that
-// fits.
+// fits, and of a ragged M their rows and columns change places.
 func TestLocalProducts(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {
@@ -44,7 +44,7 @@ func TestLocalProducts(t *testing.T) {
 		{129, 8, 64, 2, "product_96"},
 		{129, 100, 64, 2, "product_112"},
 		{140, 170, 520, 2, "product_176"},
-		{300, 120, 64, 4, "product_128"},  // the last row of tiles is one tile
+		{300, 124, 64, 4, "product_128"},  // the last row of tiles is one tile
 		{260, 700, 520, 2, "product_176"}, // of four tiles, in two pairs side by side
 		{384, 340, 72, 4, "product_96"},
 		{128, 300, 72, 4, "product_96"},
@@ -54,7 +54,14 @@ func TestLocalProducts(t *testing.T) {
 		{140, 364, 64, 4, "product_192"},
 		{129, 400, 72, 4, "product_208"},
 		{90, 396, 200, 6, "product_96"},
-		{300, 100, 64 * 40, 10, "product_112"}, // pieces of both pairs
+		{300, 100, 64 * 40, 10, "product_112"},     // pieces of both pairs
+		{300, 520, 64, 2, "transposed_160"},        // rows and columns change places
+		{300, 1032, 64 * 20, 10, "transposed_160"}, // boxes of 70 columns, copied by both blocks or by one; pieces
+		{400, 1032, 64, 4, "transposed_144"},
+		{333, 1032, 136, 6, "transposed_176"}, // C is written by TMA, and its last tiles by threads
+		{360, 392, 64, 8, "transposed_192"},
+		{400, 264, 136, 6, "transposed_208"},
+		{440, 520, 64, 10, "transposed_224"},
 	} {
 		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
 		t.Run(fmt.Sprint(p), func(t *testing.T) {

@@ -60,7 +60,7 @@ func TestGatherReadsItsShardAlone(t *testing.T) {
 }
 
 // Local products by wgmma.cu have no race: with rows of A that no box copies, with tiles in pairs side by side, behind
-// pairs one below the other on the same cluster, and with pieces of such tiles.
+// pairs one below the other on the same cluster, and with pieces of such tiles; nor have transposed products.
 func TestLocalProductsHaveNoRace(t *testing.T) {
 	t.Parallel()
 	for i, c := range []struct {
@@ -69,8 +69,10 @@ func TestLocalProductsHaveNoRace(t *testing.T) {
 	}{
 		{40, 100, 64 * 9, 2}, // more slices than stages
 		{90, 396, 200, 2},    // three pairs, the last one with one tile
-		{300, 200, 64*5 + 8, 2},
+		{300, 204, 64*5 + 8, 2},
 		{90, 100, 64 * 40, 4},
+		{300, 520, 64*5 + 8, 2}, // transposed: tiles that TMA stores, then a pair side by side
+		{200, 264, 64 * 20, 6},  // transposed, in pieces
 	} {
 		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
 		t.Run(fmt.Sprint(p), func(t *testing.T) {

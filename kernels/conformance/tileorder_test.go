@@ -197,7 +197,22 @@ func TestPairsSideBySide(t *testing.T) {
 	for column := range columns {
 		want = append(want, shardItem{2, column})
 	}
-	checkLocalTiles(t, matmul.Problem{M: 257, N: columns * width, K: 8, DType: collective.Half}, 128, width, want)
+	const n = columns*width - 4 // which no transposed product has
+	checkLocalTiles(t, matmul.Problem{M: 257, N: n, K: 8, DType: collective.Half}, 128, width, want)
+}
+
+// A transposed product goes along C first, and its last columns are taken in pairs, one below the other.
+func TestTransposedTiles(t *testing.T) {
+	t.Parallel()
+	const height, down, width, across = 208, 2, 128, 9
+	var want []shardItem
+	for row := range down {
+		for column := range across - 1 {
+			want = append(want, shardItem{row, column})
+		}
+	}
+	want = append(want, shardItem{0, across - 1}, shardItem{1, across - 1})
+	checkLocalTiles(t, matmul.Problem{M: 400, N: 1032, K: 8, DType: collective.Half}, height, width, want)
 }
 
 // checkLocalTiles multiplies on two multiprocessors, a cluster, that takes pairs of tiles one after the other, and

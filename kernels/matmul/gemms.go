@@ -14,6 +14,9 @@ var GEMMs = sync.OnceValue(func() []*GEMM {
 	for _, columns := range productWidths() {
 		all = append(all, columns.productGEMM())
 	}
+	for _, columns := range transposedWidths() {
+		all = append(all, transposedGEMM(columns))
+	}
 	for _, rows := range skinnyHeights() {
 		all = append(all, rows.gemm())
 	}

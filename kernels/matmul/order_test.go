@@ -16,7 +16,7 @@ func TestOrderBetweenRanks(t *testing.T) {
 	checked := 0
 	for _, name := range []string{"wgmma", "mma"} {
 		wants := map[string][]string{
-			"product": {}, "gathered": {acquire},
+			"product": {}, "transposed": {}, "gathered": {acquire},
 			"scattered": {acquire, release}, "everywhere": {acquire, release},
 		}
 		for _, m := range Modules() {
@@ -48,7 +48,7 @@ func TestOrderBetweenRanks(t *testing.T) {
 			}
 		}
 	}
-	exchanges := (len(wgmmaWidths())+1)*4 + len(productWidths())
+	exchanges := (len(wgmmaWidths())+1)*4 + len(productWidths()) + len(transposedWidths())
 	if want := exchanges * len(DTypes()); checked != want {
 		t.Errorf("%d modules were checked, not %d", checked, want)
 	}

@@ -44,6 +44,7 @@ type Params struct {
 	_                            [24]byte // tensor maps lie at multiples of cudart.TensorMapAlign
 	MapA, MapAFull, MapB         encodedMap
 	MapATail, MapAFullTail       encodedMap
+	MapBTail, MapC               encodedMap
 }
 
 // Bytes views p as the bytes that a launch copies. They alias p.

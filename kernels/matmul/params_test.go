@@ -30,7 +30,8 @@ func TestLayoutsMatchTheKernels(t *testing.T) {
 			unsafe.Offsetof(p.SplitKSlices), unsafe.Offsetof(p.SplitKStep),
 			unsafe.Offsetof(p.ClusterSplits), unsafe.Offsetof(p.Stages), unsafe.Offsetof(p.TileColumns),
 			unsafe.Offsetof(p.FirstTiles), unsafe.Offsetof(p.MapA), unsafe.Offsetof(p.MapAFull), unsafe.Offsetof(p.MapB),
-			unsafe.Offsetof(p.MapATail), unsafe.Offsetof(p.MapAFullTail),
+			unsafe.Offsetof(p.MapATail), unsafe.Offsetof(p.MapAFullTail), unsafe.Offsetof(p.MapBTail),
+			unsafe.Offsetof(p.MapC),
 		},
 		"tile_times_layout": {
 			unsafe.Sizeof(times), unsafe.Offsetof(times.Row), unsafe.Offsetof(times.Column), unsafe.Offsetof(times.Slices),

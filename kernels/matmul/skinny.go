@@ -34,6 +34,7 @@ const (
 	skinnyGroupBytes  = 4 << 10        // of these sums
 	skinnyPairRows    = 2 * skinnyRows // of A, at most, where two blocks may share a multiprocessor
 	skinnyAlwaysRows  = 2 * skinnyRows // of A, up to which no other GEMM is chosen
+	skinnyMostRows    = 3 * skinnyRows // of A, at most
 	skinnyHalfShared  = 113 << 10      // bytes of each of the two
 	skinnySliceTime   = 130            // in the unit of wgmma.tileTime: B crosses DRAM at 4 TB/s
 	skinnyLeastSlices = 4              // of a block, where K is divided

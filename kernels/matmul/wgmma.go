@@ -71,15 +71,20 @@ func (columns wgmma) cost(w shardedProblem, sms int) int64 {
 	if w.isLocal && w.M <= skinnyAlwaysRows && w.N%vecElements == 0 {
 		return math.MaxInt64
 	}
+	return columns.slices(w, sms) * columns.tileTime()
+}
+
+// slices is how many slices the cluster with the most multiplies.
+func (columns wgmma) slices(w shardedProblem, sms int) int64 {
 	l := columns.lastWave(w, sms)
-	return (l.Full/clustersOn(sms)*l.Slices + l.Time()) * columns.tileTime()
+	return l.Full/clustersOn(sms)*l.Slices + l.Time()
 }
 
 // tileTime is the time of a tile; the unit is the time of the tensor cores for one column. Measured on an H200 whose
 // power is capped: kernels/NOTES.md.
 func (columns wgmma) tileTime() int64 {
 	return map[wgmma]int64{
-		256: 272, 224: 236, 208: 225, 192: 204, 176: 188, 160: 173, 144: 160, 128: 148, 112: 132, 96: 120,
+		256: 272, 224: 236, 208: 225, 192: 204, 176: 188, 160: 178, 144: 160, 128: 148, 112: 132, 96: 124,
 	}[columns]
 }
 

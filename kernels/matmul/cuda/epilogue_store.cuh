@@ -3,6 +3,7 @@
 // warp has fetched the peers' products that are added to them.
 #pragma once
 
+#include "epilogue_transposed.cuh"
 #include "fragments.cuh"
 #include "shared_layout.cuh"
 
@@ -86,11 +87,17 @@ FORCE_INLINE __device__ void stage_tile(const Exchange& exchange, SharedLayout<k
   mbarrier_wait(at.stored(part), parity.tile ^ 1);
   if (exchange.adds_products(t) && rows_of(t, part) > 0)
     add_peer_products<T, kColumns>(exchange, at, part, rows_of(t, part), parity.peer, sums);
-  stage_sums<T, kColumns>(at, part, sums);
+  if constexpr (Exchange::kTransposes)
+    stage_transposes<T, kColumns>(at, part, sums);
+  else
+    stage_sums<T, kColumns>(at, part, sums);
   if (is_stored_by_consumers(exchange, t)) {
     warp_sync();
     end.arrive();
-    store_own_rows<kColumns>(exchange, at, t, part);
+    if constexpr (Exchange::kTransposes)
+      store_own_transpose<kColumns>(exchange, at, t, part);
+    else
+      store_own_rows<kColumns>(exchange, at, t, part);
     return;
   }
   fence_async_proxy_shared();
@@ -190,7 +197,9 @@ FORCE_INLINE __device__ void run_store_warp(const MatmulParams& p, SharedLayout<
       parity.tile ^= 1;
       stagger.tile_staged();
       if (exchange.crosses_link(t) && has_next(exchange, t)) stagger.wait(part);
-      if (exchange.sends(t)) {
+      if constexpr (Exchange::kTransposes) {
+        if (leads) store_transpose<kColumns>(p, at, t, part);
+      } else if (exchange.sends(t)) {
         send_part(exchange, at, t, part);
       } else if (!exchange.adds_products(t) || warp_all(is_complete)) {
         store_rows<kColumns>(p, exchange, at, t, part);

@@ -2,6 +2,7 @@
 // come from and where its elements go.
 //
 //   Product    (here)          a local product
+//   Transposed (here)          a local product whose rows and columns have changed places
 //   Gathered   (gathered.cuh)  A arrives from the peers while it is multiplied
 //   Scattered  (reduced.cuh)   products are sent to their owner, which adds them up
 //   Everywhere (reduced.cuh)   likewise, and the owner stores the sums on all ranks
@@ -14,6 +15,7 @@
 //   order()                    TileOrder or InterleavedOrder: the order in which it takes tiles
 //   kGathers                   whether A is gathered while it is multiplied
 //   kStoresLocally             whether every tile is stored in this rank's memory alone, and nobody is told
+//   kTransposes                whether a tile's columns are rows of C
 //   failed_earlier()           whether a wait of this rank has expired in an earlier call: see Failure below
 //   release_copies()           called by one thread of the grid, in a call that failed earlier
 //   signal_begun()             called by all threads of the first block of any other call, before anything else
@@ -131,7 +133,7 @@ constexpr uint32_t kStagedPitch = kColumns * kElementBytes + kVecBytes;
 
 // Local is what exchanges have in common that store all tiles in this rank's C, without additions.
 struct Local {
-  static constexpr bool kStoresLocally = true;
+  static constexpr bool kStoresLocally = true, kTransposes = false;
   FORCE_INLINE __device__ static constexpr bool adds_products(const Tile&) { return false; }
   FORCE_INLINE __device__ static constexpr bool wait_for_products(int32_t) { return true; }
   FORCE_INLINE __device__ static constexpr uint32_t peer_count() { return 0; }
@@ -164,6 +166,14 @@ struct Product : Local {
 
   FORCE_INLINE __device__ uint64_t output_address(const Tile&, uint32_t) const { return p.c; }
   FORCE_INLINE __device__ void wait_for_peers() const {}
+};
+
+// Transposed multiplies local matrices as Product does, and its m, n, A and B are the n, m, B and A of the product: tiles
+// divide the rows of C by their columns, and the columns of C by their rows. So few rows of a tile are beyond a ragged M.
+template <typename T, int kRows, int kColumns, int kPartRows>
+struct Transposed : Product<T, kRows, kColumns, kPartRows> {
+  using Product<T, kRows, kColumns, kPartRows>::Product;
+  static constexpr bool kTransposes = true;
 };
 
 // Stores eight elements of a tile, at a row of its shard, to all outputs of its exchange.

@@ -59,6 +59,11 @@ FORCE_INLINE __device__ uint32_t warp_uniform(uint32_t x) {
 // A barrier of the warp (__syncwarp), which orders memory accesses of its threads.
 FORCE_INLINE __device__ void warp_sync() { asm volatile("bar.warp.sync 0xffffffff;" ::: "memory"); }
 
+// A barrier of a warpgroup, which has a number of its own.
+FORCE_INLINE __device__ void warpgroup_sync(uint32_t number) {
+  asm volatile("bar.sync %0, %1;" ::"r"(number + 1), "n"(kWarpgroup) : "memory");
+}
+
 // Synchronizes the warp. True if `ok` is true in all of its threads.
 FORCE_INLINE __device__ bool warp_all(bool ok) { return __nvvm_vote_all_sync(0xffffffff, ok); }
 
@@ -105,6 +110,13 @@ FORCE_INLINE __device__ void tma_load_multicast(uint16_t blocks, uint32_t to, co
       "%4}], [%2], %5;" ::"r"(to),
       "l"(&map), "r"(barrier), "r"(x), "r"(y), "h"(blocks)
       : "memory");
+}
+
+// TMA store: copies the box of a tensor map at (x, y), x innermost, from shared memory, as a part of the group that this
+// thread commits next. Elements outside of the tensor are left out.
+FORCE_INLINE __device__ void tma_store(const TensorMap& map, int32_t x, int32_t y, uint32_t from) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%2, %3}], [%1];" ::"l"(&map), "r"(from), "r"(x), "r"(y)
+               : "memory");
 }
 
 // The descriptor of a tile in shared memory whose rows are 128 bytes of k, swizzled in

@@ -33,7 +33,7 @@ LAYOUT matmul_params_layout[] = {
     AT(MatmulParams, cluster_splits), AT(MatmulParams, stages), AT(MatmulParams, tile_columns),
     AT(MatmulParams, first_tiles),
     AT(MatmulParams, map_a), AT(MatmulParams, map_a_full), AT(MatmulParams, map_b),
-    AT(MatmulParams, map_a_tail), AT(MatmulParams, map_a_full_tail),
+    AT(MatmulParams, map_a_tail), AT(MatmulParams, map_a_full_tail), AT(MatmulParams, map_b_tail), AT(MatmulParams, map_c),
 };
 
 LAYOUT tiles_in_group[] = {kGroup};

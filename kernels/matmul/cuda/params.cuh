@@ -59,6 +59,8 @@ struct MatmulParams {
   TensorMap map_b;
   TensorMap map_a_tail; // the same with a smaller box: of the rows that a shard has after its last whole box, see tails.cuh
   TensorMap map_a_full_tail;
+  TensorMap map_b_tail; // of a transposed product: the same of B
+  TensorMap map_c;     // of a transposed product
 };
 
 // The address on another rank that corresponds to an address in this rank's symmetric memory.

@@ -25,7 +25,7 @@
 template <typename T, int kRows, int kColumns, int kPartRows, bool kEverywhere>
 struct Reduced {
   const MatmulParams& p;
-  static constexpr bool kGathers = false, kStoresLocally = false;
+  static constexpr bool kGathers = false, kStoresLocally = false, kTransposes = false;
   uint32_t known_begun = kMaxRanks; // the last owner that is known to have begun
   FORCE_INLINE __device__ explicit Reduced(const MatmulParams& p) : p(p) {}
 

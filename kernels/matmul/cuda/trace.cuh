@@ -32,8 +32,9 @@ class TileTimer {
   FORCE_INLINE __device__ void begin() {
     if (on_) times_.begin = global_timer();
   }
-  FORCE_INLINE __device__ void end(const Tile& t) {
-    if (t.rows > 0) end(t.number, t.shard_row + t.row, t.column, t.k_end - t.k_begin); // a block of a cluster may have no row of its tile
+  FORCE_INLINE __device__ void end(const Tile& t, bool is_transposed = false) {
+    const uint32_t row = t.shard_row + t.row, column = t.column, slices = t.k_end - t.k_begin;
+    if (t.rows > 0) end(t.number, is_transposed ? column : row, is_transposed ? row : column, slices); // a block of a cluster may have no row of its tile
   }
   FORCE_INLINE __device__ void end(int64_t number, uint32_t row, uint32_t column, uint32_t slices) {
     if (!on_) return;

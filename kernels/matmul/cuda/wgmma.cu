@@ -17,7 +17,7 @@
 // (local_shard.cuh); that of the last block waits until the peers need nothing more. In a call after one whose wait has
 // expired, none of this is done: see exchange.cuh.
 //
-// Buffers: A and C lie by rows, B by columns; tensor maps of A and B, with boxes of kSlice elements of k by kRows rows of
+// Buffers: A and C lie by rows, B by columns; of a Transposed product C by columns; tensor maps of A and B, with boxes of kSlice elements of k by kRows rows of
 // A, or fewer where a shard ends (tails.cuh), or by kColumns / 2 columns of B, swizzled by 128 bytes. Elements of a box beyond
 // the matrices arrive as zeros.
 //
@@ -38,23 +38,35 @@
 #include "tails.cuh"
 #include "trace.cuh"
 
-// Makes zeros of the rows of A that the first tile does not copy into the stages. Later tiles find there what was copied before.
-// All threads of the cluster call it with the first pair of tiles, and meet.
+// How many columns of B a tile copies: all, unless they are the rows of a ragged M.
+template <int kColumns, typename Exchange>
+FORCE_INLINE __device__ int32_t copied_columns(const Exchange& exchange, const Tile& t) {
+  return Exchange::kTransposes ? rows_within(exchange.p.n - t.column, kColumns) : kColumns;
+}
+
+// Makes zeros of the rows of A and columns of B that the first tile does not copy into the stages. Later tiles find there what
+// was copied before. All threads of the cluster call it with the first pair of tiles, and meet.
 template <int kColumns, typename Exchange>
 FORCE_INLINE __device__ void clear_tails(SharedLayout<kColumns> at, const Exchange& exchange, const Tile& first) {
   using Layout = SharedLayout<kColumns>;
-  const bool fills_stages = first.k_end - first.k_begin >= (int32_t)Layout::kStagesOfA;
-  if (fills_stages && first.rows >= kClusterBlocks * kRows) return cluster_sync_mbarriers();
+  const Tile own = own_tile(exchange, first);
+  const int32_t slices = first.k_end - first.k_begin, columns = copied_columns<kColumns>(exchange, own);
+  const bool fills_a = slices >= (int32_t)Layout::kStagesOfA, fills_b = !Exchange::kTransposes || slices >= (int32_t)Layout::kStagesOfB;
+  if (fills_a && fills_b && first.rows >= kClusterBlocks * kRows && columns == kColumns) return cluster_sync_mbarriers();
   const auto a = at.a();
-  const uint32_t from = fills_stages ? rows_within(own_tile(exchange, first).rows, kRows) * kRowBytes : 0;
+  const auto b = at.b();
+  const uint32_t from_a = fills_a ? rows_within(own.rows, kRows) * kRowBytes : 0, from_b = fills_b ? columns * kRowBytes : 0;
   const uint32_t thread = thread_id() - kWarpgroup, threads = kThreads - kWarpgroup; // a thread of the others makes mbarriers meanwhile
   for (uint32_t s = 0; thread < threads && s < Layout::kStagesOfA; s++)
-    clear_shared(a.at(s) + from, a.at(s) + Layout::kBytesOfA, thread, threads);
+    clear_shared(a.at(s) + from_a, a.at(s) + Layout::kBytesOfA, thread, threads);
+  for (uint32_t s = 0; Exchange::kTransposes && thread < threads && s < Layout::kStagesOfB; s++)
+    clear_shared(b.at(s) + from_b, b.at(s) + Layout::kBytesOfB, thread, threads);
   fence_async_proxy_shared(); // orders the zeros before products, and before copies of later tiles, behind the barrier
   cluster_sync();
 }
 
-// The producer: one thread loads all operands, without rows of A beyond those of a shard. The last shard may have fewer.
+// The producer: one thread loads all operands, without rows of A beyond those of a shard. The last shard may have fewer. Nor are
+// columns of B copied beyond those of a transposed product.
 template <int kColumns, typename Exchange>
 FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kColumns> at, Exchange exchange, const Tile& first_tile) {
   constexpr uint16_t kAll = (1 << kClusterBlocks) - 1;
@@ -79,13 +91,26 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kC
       for (int32_t c = 0; c < kColumns; c += kShare)
         tma_load(b.at(state.b.stage) + c * kRowBytes, p.map_b, s * kSlice, t.column + c, b.full(state.b.stage));
     };
+    const int32_t columns = copied_columns<kColumns>(exchange, t);
+    const auto copy_rest_of_b = [&](int32_t s) {
+#pragma unroll
+      for (int32_t c = 0; c < kColumns; c += kShare) {
+        const int32_t left = rows_within(columns - c, kShare);
+        const TensorMap& map = left == kShare ? p.map_b : p.map_b_tail;
+        if (left == 0 || (!t.beside && c != first)) continue;
+        if (t.beside)
+          tma_load(b.at(state.b.stage) + c * kRowBytes, map, s * kSlice, t.column + c, b.full(state.b.stage));
+        else
+          tma_load_multicast(kAll, b.at(state.b.stage) + c * kRowBytes, map, s * kSlice, t.column + c, b.full(state.b.stage));
+      }
+    };
     const auto copy_slices = [&](const TensorMap& map_a, int32_t box_rows, const auto& copy_boxes_of_b) {
       const auto copy_a = [&](int32_t s) {
         a.producer_acquire(state.a, box_rows * kRowBytes);
         if (box_rows > 0) tma_load(a.at(state.a.stage), map_a, s * kSlice, row, a.full(state.a.stage));
       };
       const auto copy_b = [&](int32_t s) {
-        b.producer_acquire(state.b);
+        b.producer_acquire(state.b, columns * kRowBytes);
         copy_boxes_of_b(s);
       };
       // B first where its pipeline is longer, which would never be full otherwise; else A first, which was faster.
@@ -97,7 +122,9 @@ FORCE_INLINE __device__ void run_producer(const MatmulParams& p, SharedLayout<kC
       }
     };
     // A loop for each case: a narrow tile leaves no time for a branch (kernels/NOTES.md).
-    if (t.beside)
+    if (columns < kColumns)
+      copy_slices(rows == kRows ? whole : tail, rows, copy_rest_of_b);
+    else if (t.beside)
       copy_slices(rows == kRows ? whole : tail, rows, copy_own_b);
     else if (rows == kRows)
       copy_slices(whole, kRows, copy_half_of_b);
@@ -197,7 +224,7 @@ FORCE_INLINE __device__ void multiply_tiles(const MatmulParams& p) {
         TileScheduler::each_piece(p, t, [&](int32_t piece) { PartialSums<kColumns>(p, piece, part).add_to(sums); });
         stage_tile<T, kColumns>(exchange, at, t, part, parity, sums, end);
       }
-      timer.end(t);
+      timer.end(t, Exchange::kTransposes);
     });
   }
   end.wait(); // no block ends while another still copies to its shared memory
