@@ -25,8 +25,8 @@ func transposedGEMM(columns transposed) *GEMM {
 	}
 }
 
-// cost is in the unit of that of wgmma. A tile takes 3% less time where B has more than twice as many rows as A: measured
-// on an H200, kernels/NOTES.md.
+// cost is in the unit of that of wgmma. Where B has at least twice as many rows as A, a tile takes 3% less: measured on
+// an H200, see kernels/NOTES.md.
 func (columns transposed) cost(w shardedProblem, sms int) int64 {
 	if w.M <= skinnyMostRows || w.N%vecElements != 0 { // rows of C are stored as vectors, and by TMA
 		return math.MaxInt64
