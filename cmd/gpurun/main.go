@@ -46,6 +46,7 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 	}
 	if lifeline != nil {
 		defer lifeline.Close()
+		ctx = lifeline.Context(ctx)
 		defer context.AfterFunc(ctx, lifeline.Answer)()
 		ctx = phases.NewContext(ctx, phases.OfAgent())
 		if err := warnOfMisspelledVariables(stderr); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"gpurun/worker/process/agent"
 	"gpurun/worker/process/argv"
+	"gpurun/worker/process/guard"
 	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/report"
 	"gpurun/worker/process/signals"
@@ -77,7 +78,7 @@ func Describe(err error) string {
 	var exit *Error
 	var usage *UsageError
 	switch {
-	case err == nil, errors.As(err, &exit) && exit.Err == nil:
+	case err == nil, errors.As(err, &exit) && exit.Err == nil, guard.Said(err):
 		return ""
 	case errors.As(err, &usage) && usage.Hint != "":
 		return err.Error() + "\n" + usage.Hint
@@ -94,6 +95,7 @@ func Code(err error) int {
 		signal   signals.Received
 		meeting  *launcher.MeetingError
 		unfit    *launcher.UnfitError
+		hung     *guard.NotAnsweringError
 	)
 	switch {
 	case err == nil:
@@ -106,6 +108,10 @@ func Code(err error) int {
 		return UnfitMachine
 	case errors.As(err, &signal):
 		return Signaled + int(signal.Signal)
+	case errors.As(err, &hung) && hung.Signal != 0:
+		return Signaled + int(hung.Signal)
+	case errors.As(err, &hung):
+		return Timeout
 	case errors.As(err, &meeting):
 		return Rendezvous
 	case errors.As(err, &notFound) && notFound.Missing():
@@ -160,7 +166,7 @@ func CodeOfWorkers(o *agent.Outcome) int {
 	case errors.As(o.Cause, new(*agent.HangError)):
 		return Timeout
 	case o.Cause != nil && o.Signal == 0:
-		return Environment
+		return Code(o.Cause)
 	}
 	return o.ExitCode()
 }

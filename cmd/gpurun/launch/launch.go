@@ -248,6 +248,9 @@ func (p *command) ended(r *launcher.Result, err error, stderr io.Writer) error {
 	if errors.As(r.Cause, new(*agent.HangError)) {
 		return &exit.Error{Code: exit.Timeout, Err: err}
 	}
+	if guard.Said(r.Cause) {
+		return &exit.Error{Code: exit.Code(r.Cause), Err: err}
+	}
 	if p.meeting != nil && r.First == nil && r.Signal == 0 && r.Cause != nil && !errors.Is(r.Cause, guard.ErrGone) {
 		code = exit.NodeLost // this node survives it
 	}

@@ -10,6 +10,7 @@ import (
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/kernels/libraries"
 	"gpurun/worker/process/agent"
+	"gpurun/worker/process/guard"
 	"gpurun/worker/process/signals"
 )
 
@@ -30,7 +31,7 @@ func ExplainWorkers(w io.Writer, o *agent.Outcome) {
 		b.WriteString(endedBecause(o))
 	case o.Signal != 0:
 		fmt.Fprintf(&b, "gpurun: ended by %s\n", signals.Name(o.Signal))
-	case o.Cause != nil:
+	case o.Cause != nil && !guard.Said(o.Cause):
 		fmt.Fprintf(&b, "gpurun: ended early: %v\n", o.Cause)
 	}
 	for _, worker := range o.Workers {

@@ -38,13 +38,12 @@ func (a *Invocation) Guarded(work func() error) error {
 		return &exit.EnvironmentError{Err: err}
 	}
 	code, err := guard.Run(a.Signals, func(text string) { fmt.Fprintf(a.Err, "gpurun: %s\n", text) })
-	var hung *guard.NotAnsweringError
 	var crashed *crash.Error
 	switch {
 	case errors.As(err, &crashed):
 		return &exit.EnvironmentError{Err: crashed}
-	case errors.As(err, &hung) && hung.Signal == 0:
-		code = exit.Timeout
+	case guard.Said(err):
+		return &exit.Error{Code: exit.Code(err), Said: err.Error()}
 	case code == 0 && err != nil:
 		return &exit.EnvironmentError{Err: err}
 	}

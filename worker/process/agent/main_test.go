@@ -89,6 +89,7 @@ func runGpurun() int {
 	case crashes:
 		time.AfterFunc(100*time.Millisecond, func() { panic("on purpose") })
 	}
+	ctx = lifeline.Context(ctx)
 	defer context.AfterFunc(ctx, lifeline.Answer)()
 	return runAgent(ctx, caught, lifeline)
 }

@@ -45,7 +45,7 @@ func TestAnAgentThatStaysStoppedIsEnded(t *testing.T) {
 	g.stdout.await(t, "daemon ", 2)
 	stopAgent(t, g)
 	g.wait(t)
-	if text := g.stderr.String(); !strings.Contains(text, "was stopped for 4s") {
+	if text := g.stderr.String(); strings.Count(text, "was stopped for 4s") != 1 {
 		t.Errorf("stderr: %s", text)
 	}
 	g.leavesNothing(t)

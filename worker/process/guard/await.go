@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"time"
 
-	"gpurun/worker/process/crash"
 	"gpurun/worker/process/procfs"
 	"gpurun/worker/process/signals"
 )
@@ -21,8 +20,8 @@ type watch struct {
 	process  *os.Process
 	lifeline *os.File
 	health   health
-	received []syscall.Signal // those that ask for the end
-	deadly   *crash.Error     // why the guard ended the job by itself; may be nil
+	received []syscall.Signal   // those that ask for the end
+	deadly   *DeadlySignalError // why the guard ended the job by itself; may be nil
 	notify   func(string)
 }
 
@@ -58,7 +57,7 @@ func await(agent *exec.Cmd, lifeline *os.File, incoming, deadly <-chan os.Signal
 			}
 		case err := <-ended:
 			code, err := exitCodeOf(agent.ProcessState, err, w.received)
-			return code, w.conclusion(err)
+			return code, w.conclusion(agent.ProcessState, err)
 		}
 	}
 }
@@ -85,23 +84,31 @@ func (w *watch) passOn(s os.Signal) error {
 
 // check checks the agent once, and says at once what it ends the job for.
 func (w *watch) check() error {
-	switch w.health.check(w.stopped()) {
+	said := w.health.conclusion
+	remedy := w.health.check(w.stopped())
+	if w.health.conclusion != said {
+		w.notify(w.health.conclusion.Error())
+	}
+	switch remedy {
 	case end:
-		w.notify(w.health.conclusion.Error())
-		return w.end()
+		return w.end(syscall.SIGSTOP)
 	case kill:
-		w.notify(w.health.conclusion.Error())
 		return w.send(syscall.SIGKILL)
 	}
 	return nil
 }
 
-// end asks the agent to end, and continues it.
-func (w *watch) end() error { return errors.Join(w.send(syscall.SIGTERM), w.send(syscall.SIGCONT)) }
+// end asks the agent to end for a signal, and continues it. The agent then reports the same reason as the guard, which
+// it could not by SIGTERM.
+func (w *watch) end(reason syscall.Signal) error {
+	_, _ = w.lifeline.Write([]byte{byte(reason)}) // an agent that has ended needs none
+	return w.send(syscall.SIGCONT)
+}
 
-// conclusion is why the guard ended the job, or else how the agent ended.
-func (w *watch) conclusion(ended error) error {
+// conclusion is why the guard ended an agent that did not end by itself, or else how the agent ended.
+func (w *watch) conclusion(state *os.ProcessState, ended error) error {
 	switch {
+	case state.Exited(): // the agent has reported the reason
 	case w.health.conclusion != nil:
 		return w.health.conclusion
 	case w.deadly != nil:

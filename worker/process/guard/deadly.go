@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
-	"gpurun/worker/process/crash"
 	"gpurun/worker/process/signals"
 )
 
@@ -25,15 +25,28 @@ func catchDeadly() (<-chan os.Signal, func()) {
 	return caught, func() { signal.Stop(caught) }
 }
 
+// DeadlySignalError is why the guard ended the job: it has received a signal of a process that is wrong.
+type DeadlySignalError struct {
+	PID    int // the guard's
+	Signal syscall.Signal
+}
+
+func (e *DeadlySignalError) Error() string {
+	return fmt.Sprintf("the guard (pid %d) received %s, which another process has sent: it ended the job", e.PID,
+		signals.Name(e.Signal))
+}
+
+// isDeadly reports whether a signal is one of them.
+func isDeadly(s syscall.Signal) bool { return slices.Contains(deadly(), os.Signal(s)) }
+
 // endFor ends the job because the guard has received a deadly signal.
 func (w *watch) endFor(s os.Signal) error {
 	number, ok := s.(syscall.Signal)
 	if !ok || w.deadly != nil {
 		return nil
 	}
-	const text = "the guard (pid %d) received %s, which another process has sent: it ended the job"
-	w.deadly = &crash.Error{What: fmt.Sprintf(text, os.Getpid(), signals.Name(number))}
+	w.deadly = &DeadlySignalError{PID: os.Getpid(), Signal: number}
 	w.notify(w.deadly.Error())
 	w.health.ask(syscall.SIGTERM)
-	return w.end()
+	return w.end(number)
 }

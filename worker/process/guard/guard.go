@@ -37,7 +37,7 @@ const killTimeout = 2 * time.Second
 // code, or 128+n if signal n killed it. The third signal that asks for the end
 // kills an agent that does not react; then n is the first one's number. An agent
 // that is stopped, or does not answer, is ended as health.go says;
-// notify gets a sentence about it at once, and the error is a NotAnsweringError.
+// notify gets a sentence about it at once. If the agent could not report it, the error is a NotAnsweringError.
 //
 // The process must have no other children, and must not start any.
 func Run(incoming <-chan os.Signal, notify func(string)) (exitCode int, err error) {

@@ -18,7 +18,7 @@ const (
 	unansweredChecks = 5 // the agent has not answered a signal that asks for the end
 )
 
-// NotAnsweringError is why the guard ended an agent that was stopped or that did not answer.
+// NotAnsweringError is why the guard ended the job of an agent that was stopped or that did not answer.
 type NotAnsweringError struct {
 	PID    int
 	Signal syscall.Signal // that the agent did not answer; 0: the agent was stopped, and nobody had asked for the end

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -28,6 +29,7 @@ type Lifeline struct {
 	socket *os.File
 	gone   chan struct{}
 	again  chan os.Signal
+	ended  chan error
 	reaper *subreaper.Reaper
 }
 
@@ -63,6 +65,7 @@ func OpenLifeline() (*Lifeline, error) {
 	l := &Lifeline{
 		Stderr: stderr, socket: os.NewFile(uintptr(fd), "lifeline"), gone: make(chan struct{}),
 		again:  make(chan os.Signal, 1),
+		ended:  make(chan error, 1),
 		reaper: subreaper.NewReaper(),
 	}
 	go l.watch()
@@ -83,16 +86,57 @@ func (l *Lifeline) watch() {
 		if err != nil || n == 0 { // a guard that dies before it has read an answer resets the connection
 			break
 		}
-		select {
-		case l.again <- syscall.Signal(message[0]):
-		default: // the run ends at once already
-		}
+		l.take(syscall.Signal(message[0]))
 	}
 	close(l.gone)
 	time.Sleep(AgentTimeout)
 	// An error cannot be reported: no process is left to read it.
 	_ = l.KillDescendants()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+}
+
+// take handles a message of the guard, which is the number of a signal: one that asked for the end again, SIGSTOP for
+// an agent that was stopped, or a deadly one that the guard has received.
+func (l *Lifeline) take(number syscall.Signal) {
+	var reason error
+	switch {
+	case number == syscall.SIGSTOP:
+		reason = &NotAnsweringError{PID: os.Getpid()}
+	case isDeadly(number):
+		reason = &DeadlySignalError{PID: os.Getppid(), Signal: number}
+	default:
+		select {
+		case l.again <- number:
+		default: // the run ends at once already
+		}
+		return
+	}
+	select {
+	case l.ended <- reason:
+	default: // the run ends already
+	}
+}
+
+// Context ends also when the guard ends the job by itself. Its cause is then an error that Said reports.
+func (l *Lifeline) Context(parent context.Context) context.Context {
+	if l == nil {
+		return parent
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	go func() {
+		select {
+		case reason := <-l.ended:
+			cancel(reason)
+		case <-parent.Done():
+			cancel(context.Cause(parent))
+		}
+	}()
+	return ctx
+}
+
+// Said reports whether the guard has ended the job for this reason, and has said so.
+func Said(reason error) bool {
+	return errors.As(reason, new(*NotAnsweringError)) || errors.As(reason, new(*DeadlySignalError))
 }
 
 // Answer tells the guard that a signal which asks for the end has arrived.
