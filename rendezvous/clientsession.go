@@ -73,17 +73,25 @@ func enter(streamCtx, ctx context.Context, api pb.RendezvousClient, who Member, 
 	return response.GetWelcome(), stream, nil
 }
 
+// lateness is how late a deadline is noticed in a process that was stopped, as by SIGSTOP.
+const lateness = time.Second
+
 // cancelAfter cancels a call when ctx is canceled, but only after a grace when the
 // server's answer is on its way: its deadline is the same as ctx's, and the answer
 // says who is missing; and when a member departs, the answer may be what all had
 // given before it did. departed reports whether one has.
 func cancelAfter(ctx context.Context, cancel context.CancelFunc, departed func() bool) (release func()) {
 	stopped := make(chan struct{})
+	deadline, _ := ctx.Deadline()
+	timeout := max(0, time.Until(deadline))
 	stop := context.AfterFunc(ctx, func() {
 		var grace time.Duration
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			grace = answerGrace
+			if time.Since(deadline) > lateness { // the server's clock does not count the time of the stop
+				grace += timeout
+			}
 		case departed():
 			grace = departureGrace
 		}

@@ -23,7 +23,7 @@ type Device struct {
 	tearVectors bool
 
 	memory *memory
-	start  time.Time
+	awake  *awakeClock
 	clock  *Clock          // nil: the machine's
 	stop   context.Context // done when the device closes
 	cancel context.CancelFunc
@@ -48,7 +48,7 @@ type Device struct {
 // machine.
 func newDevice(info cudart.Info, memory int64, seed uint64, clock *Clock) *Device {
 	d := &Device{
-		info: info, memory: newMemory(memory), start: time.Now(), clock: clock, seed: seed,
+		info: info, memory: newMemory(memory), awake: newAwakeClock(), clock: clock, seed: seed,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	d.output = &prefixed{to: os.Stderr, prefix: fmt.Sprintf("[device %d] ", info.Ordinal)}
@@ -65,7 +65,7 @@ func (d *Device) Nanoseconds() uint64 {
 	if d.clock != nil {
 		return uint64(d.clock.read())
 	}
-	return uint64(time.Since(d.start))
+	return d.awake.nanoseconds()
 }
 
 // sticky returns the fault that broke the device, if one did.

@@ -3,14 +3,27 @@ package clock
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
-// Clock is a state machine's time, which begins when the clock is made.
+// Clock is a state machine's time, which begins when the clock is made. Time during which the process was stopped, as
+// by SIGSTOP, does not count while Run runs: deadlines of peers that were stopped along with it do not expire.
 type Clock struct {
 	start time.Time
 	wake  chan struct{}
+
+	mu      sync.Mutex
+	running bool
+	read    time.Duration // when the clock was last read, since start
+	stopped time.Duration // the time that does not count
 }
+
+// Run reads the clock once per readInterval. Between two reads at most mostBetween counts.
+const (
+	readInterval = time.Second
+	mostBetween  = 2 * readInterval
+)
 
 // New starts a clock.
 func New() *Clock {
@@ -18,7 +31,24 @@ func New() *Clock {
 }
 
 // Now is the state machine's time.
-func (c *Clock) Now() time.Duration { return time.Since(c.start) }
+func (c *Clock) Now() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Since(c.start)
+	if c.running {
+		c.stopped += max(0, now-c.read-mostBetween)
+	}
+	c.read = now
+	return now - c.stopped
+}
+
+// run says whether Run runs.
+func (c *Clock) run(running bool) {
+	c.Now() // what was before counts
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.running = running
+}
 
 // Changed says that the state machine has had an input, so that its next deadline may be another. It
 // never waits.
@@ -32,12 +62,15 @@ func (c *Clock) Changed() {
 // Run calls expire at every deadline, until ctx ends. next says when the next deadline is, if
 // there is one; expire must move it, or is called again at once.
 func (c *Clock) Run(ctx context.Context, next func() (at time.Duration, ok bool), expire func()) {
-	timer := time.NewTimer(never)
+	c.run(true)
+	defer c.run(false)
+	timer := time.NewTimer(readInterval)
 	defer timer.Stop()
 	for {
-		wait := never
-		if at, ok := next(); ok {
-			wait = at - c.Now()
+		now, due := c.Now(), false
+		wait := readInterval
+		if at, ok := next(); ok && at-now <= readInterval {
+			wait, due = at-now, true
 		}
 		timer.Reset(wait)
 		select {
@@ -45,10 +78,9 @@ func (c *Clock) Run(ctx context.Context, next func() (at time.Duration, ok bool)
 			return
 		case <-c.wake:
 		case <-timer.C:
-			expire()
+			if due {
+				expire()
+			}
 		}
 	}
 }
-
-// never is the longest sleep of Run while there is no deadline.
-const never = time.Hour

@@ -75,3 +75,14 @@ func TestDeadlinesExpireOnTime(t *testing.T) {
 		<-ended
 	})
 }
+
+// An hour in which the process was stopped does not count.
+func TestStoppedTimeDoesNotCount(t *testing.T) {
+	c := New()
+	c.run(true)
+	before := c.Now()
+	c.start = c.start.Add(-time.Hour)
+	if passed := c.Now() - before; passed < mostBetween || passed > time.Minute {
+		t.Errorf("%v have passed", passed)
+	}
+}

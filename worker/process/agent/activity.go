@@ -46,6 +46,14 @@ func (a *activity) lastReport() (phase string, heard time.Time) {
 	return a.phase, a.heard
 }
 
+// heardSince returns when the last report came, or when the agent was continued, if that is later.
+func (a *activity) heardSince(resumed time.Time) time.Time {
+	if _, heard := a.lastReport(); heard.After(resumed) {
+		return heard
+	}
+	return resumed
+}
+
 // reportedFailure returns the first failure that the worker reported, or nil.
 func (a *activity) reportedFailure() *report.Failure {
 	a.mu.Lock()

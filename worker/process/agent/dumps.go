@@ -59,9 +59,7 @@ type dumping struct {
 	after    []func()
 	queued   []DumpRequest
 
-	lookedAt time.Time // when the loop last looked for silence
-	resumed  time.Time // when the agent itself went on after it was stopped; silence counts from then
-	silent   bool      // Dumps.Silent has been told so
+	silent bool // Dumps.Silent has been told so
 }
 
 // inProgress reports whether there is a dump to wait for.

@@ -71,6 +71,13 @@ func (e *ending) request() (first bool) {
 	return e.requests == 1
 }
 
+// delay puts off the kill.
+func (e *ending) delay(by time.Duration) {
+	if !e.killAt.IsZero() && !e.killed() {
+		e.killAt = e.killAt.Add(by)
+	}
+}
+
 // announce reports whether a failure at that time is to be announced: the first that
 // ends the run, or one that turns out to be earlier.
 func (e *ending) announce(failedAt time.Time) bool {

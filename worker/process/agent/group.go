@@ -36,6 +36,7 @@ type group struct {
 	ending   ending
 	oomKills oomkill.Counter
 	dumping  dumping
+	resumed  time.Time // when the agent went on after it was stopped; silence counts from then
 }
 
 func newGroup(spec Spec) *group {
@@ -79,7 +80,9 @@ func (g *group) watch(ctx context.Context) {
 	defer timer.Stop()
 	defer g.events.close()
 	for g.busy() {
-		timer.Reset(time.Until(g.wakeAt()))
+		wait := max(0, time.Until(g.wakeAt()))
+		at := time.Now().Add(wait)
+		timer.Reset(wait)
 		select {
 		case e := <-g.events.next():
 			g.take(e)
@@ -101,7 +104,21 @@ func (g *group) watch(ctx context.Context) {
 			reaper.ChildExited()
 		case <-timer.C:
 		}
-		g.onTime(time.Now())
+		now := time.Now()
+		g.awake(now, at)
+		g.onTime(now)
+	}
+}
+
+// stopTime is how late the loop wakes at least, if the agent was stopped.
+const stopTime = time.Second
+
+// awake is told when the loop has woken, and when it had to at the latest. An agent that is late was stopped, together
+// with its workers: that time counts neither as silence nor as grace.
+func (g *group) awake(now, at time.Time) {
+	if late := now.Sub(at); late > stopTime {
+		g.resumed = now
+		g.ending.delay(late)
 	}
 }
 
@@ -176,7 +193,7 @@ func (g *group) onTime(now time.Time) {
 
 // failSilent declares workers hung that have not reported for too long.
 func (g *group) failSilent(now time.Time) {
-	for _, s := range g.workers.silent(g.spec.Silence, now) {
+	for _, s := range g.workers.silent(g.spec.Silence, now, g.resumed) {
 		phase, _ := s.lastReport()
 		g.fail(s.worker, &report.Failure{
 			Class:   report.Timeout,
@@ -198,7 +215,7 @@ func (g *group) wakeAt() time.Time {
 	}
 	at = g.ending.next(at)
 	if !g.ending.begun() && g.spec.Silence > 0 {
-		at = g.workers.silentAt(g.spec.Silence, at)
+		at = g.workers.silentAt(g.spec.Silence, at, g.resumed)
 	}
 	return g.silenceAt(now, at)
 }

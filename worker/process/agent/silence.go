@@ -20,7 +20,7 @@ func (g *group) silentAt(now time.Time) (time.Time, bool) {
 	if dumps == nil || dumps.Hang <= 0 || g.ending.begun() || g.dumping.done != nil || len(g.workers) == 0 {
 		return time.Time{}, false
 	}
-	last := g.dumping.resumed
+	last := g.resumed
 	for _, w := range g.workers {
 		_, heard := w.lastReport()
 		for _, at := range []time.Time{w.startedAt, w.exitedAt, w.lastWrite(), heard, g.heartbeat(w, now)} {
@@ -76,14 +76,9 @@ func (h *heartbeat) look(modified, now time.Time) time.Time {
 	return h.seen
 }
 
-// checkSilence begins the end of a job that hangs. An agent that was itself stopped, together with its workers, counts
-// from when it went on: its loop never waits for more than longestWait otherwise.
+// checkSilence begins the end of a job that hangs.
 func (g *group) checkSilence(now time.Time) {
 	d := &g.dumping
-	if !d.lookedAt.IsZero() && now.Sub(d.lookedAt) > 2*longestWait {
-		d.resumed = now
-	}
-	d.lookedAt = now
 	at, applies := g.silentAt(now)
 	if !applies {
 		return

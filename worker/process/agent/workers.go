@@ -47,10 +47,11 @@ type silence struct {
 	since time.Time // when its last report came
 }
 
-// silent lists the running workers whose last report is at least limit old.
-func (all workers) silent(limit time.Duration, now time.Time) (silent []silence) {
+// silent lists the running workers that have been silent for limit at least since their last report, and since the
+// agent was last stopped.
+func (all workers) silent(limit time.Duration, now, resumed time.Time) (silent []silence) {
 	for _, w := range all {
-		if _, heard := w.lastReport(); w.running() && now.Sub(heard) >= limit {
+		if heard := w.heardSince(resumed); w.running() && now.Sub(heard) >= limit {
 			silent = append(silent, silence{w, heard})
 		}
 	}
@@ -59,10 +60,10 @@ func (all workers) silent(limit time.Duration, now time.Time) (silent []silence)
 
 // silentAt returns when the next worker will have been silent for so long, or at if that
 // is earlier.
-func (all workers) silentAt(limit time.Duration, at time.Time) time.Time {
+func (all workers) silentAt(limit time.Duration, at, resumed time.Time) time.Time {
 	for _, w := range all {
-		if _, heard := w.lastReport(); w.running() {
-			at = earlier(at, heard.Add(limit))
+		if w.running() {
+			at = earlier(at, w.heardSince(resumed).Add(limit))
 		}
 	}
 	return at

@@ -26,7 +26,8 @@ type watch struct {
 }
 
 // await passes signals on, and checks the agent, until the agent has ended.
-func await(agent *exec.Cmd, lifeline *os.File, incoming, deadly <-chan os.Signal, notify func(string)) (int, error) {
+func await(agent *exec.Cmd, lifeline *os.File, incoming, deadly, suspends <-chan os.Signal, notify func(string),
+) (int, error) {
 	ended, answered := make(chan error, 1), make(chan struct{}, 1)
 	go func() { ended <- agent.Wait() }()
 	go func() {
@@ -45,6 +46,8 @@ func await(agent *exec.Cmd, lifeline *os.File, incoming, deadly <-chan os.Signal
 			if err := w.passOn(s); err != nil {
 				return 0, err
 			}
+		case <-suspends:
+			w.suspend()
 		case s := <-deadly:
 			if err := w.endFor(s); err != nil {
 				return 0, err

@@ -62,6 +62,8 @@ func Run(incoming <-chan os.Signal, notify func(string)) (exitCode int, err erro
 	}
 	caught, release := catchDeadly() // before there is a job, which one would leave behind
 	defer release()
+	suspends, ignore := catchSuspend()
+	defer ignore()
 	agent, lifeline, err := startAgent(runtimes, mark)
 	if err != nil {
 		return 0, fmt.Errorf("starting the agent: %w", err)
@@ -74,7 +76,7 @@ func Run(incoming <-chan os.Signal, notify func(string)) (exitCode int, err erro
 			notify(failure.Error())
 		}
 	}()
-	exitCode, err = await(agent, lifeline, incoming, caught, notify)
+	exitCode, err = await(agent, lifeline, incoming, caught, suspends, notify)
 	err = errors.Join(err, subreaper.KillDescendants(killTimeout))
 	return exitCode, errors.Join(runtimes.crash(agent.Process.Pid), err)
 }

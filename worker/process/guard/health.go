@@ -27,7 +27,7 @@ type NotAnsweringError struct {
 func (e *NotAnsweringError) Error() string {
 	if e.Signal == 0 {
 		return fmt.Sprintf("the agent (pid %d) was stopped for %v, by SIGSTOP or a terminal: the guard ended the job; "+
-			"to pause a job, stop all its processes", e.PID, stoppedChecks*checkInterval)
+			"to pause a job, send SIGTSTP to gpurun", e.PID, stoppedChecks*checkInterval)
 	}
 	return fmt.Sprintf("the agent (pid %d) did not answer %s for %v: the guard killed it and its workers", e.PID,
 		signals.Name(e.Signal), unansweredChecks*checkInterval)

@@ -95,3 +95,16 @@ func childrenByParent() ([]int, error) {
 	}
 	return pids, nil
 }
+
+// Below lists the processes below one among all, parents first.
+func Below(root int, all []Process) (below []Process) {
+	children := map[int][]Process{}
+	for _, p := range all {
+		children[p.Parent] = append(children[p.Parent], p)
+	}
+	below = slices.Clone(children[root])
+	for i := 0; i < len(below); i++ {
+		below = append(below, children[below[i].PID]...)
+	}
+	return below
+}
