@@ -41,19 +41,19 @@ func run(args []string, stdin *os.File, stdout, stderr io.Writer) int {
 		stderr = output.NewBoundedWriter(ctx, lifeline.Stderr).WithSIGPIPE()
 	}
 	stdout, stderr = boundedWriter(ctx, stdout), boundedWriter(ctx, stderr)
+	messages := program.NewMessages(terminal.Messages(stderr))
 	if err != nil {
-		return printError(stderr, &exit.EnvironmentError{Err: err})
+		return printError(messages, &exit.EnvironmentError{Err: err})
 	}
 	if lifeline != nil {
 		defer lifeline.Close()
 		ctx = lifeline.Context(ctx)
 		defer context.AfterFunc(ctx, lifeline.Answer)()
 		ctx = phases.NewContext(ctx, phases.OfAgent())
-		if err := warnOfMisspelledVariables(stderr); err != nil {
-			return printError(stderr, err)
+		if err := warnOfMisspelledVariables(messages); err != nil {
+			return printError(messages, err)
 		}
 	}
-	messages := program.NewMessages(terminal.Messages(stderr))
 	a := &program.Invocation{
 		In: stdin, Out: terminal.NewPainter(stdout, os.Getenv), Err: messages, Args: args, Signals: caught,
 		Lifeline: lifeline,

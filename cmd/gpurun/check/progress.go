@@ -8,6 +8,7 @@ import (
 	"gpurun/cmd/gpurun/suggest"
 	"gpurun/cmd/gpurun/terminal"
 	engine "gpurun/cudart/sim/check"
+	"gpurun/worker/result/printable"
 )
 
 // progress says how far the check is: on a terminal in its last line, and elsewhere by a line every ten seconds.
@@ -72,6 +73,7 @@ func (p *progress) line(name string, c engine.Coverage, findings int, now time.T
 }
 
 func (p *progress) show(line string) {
+	line = printable.Text(line)
 	if !p.terminal {
 		fmt.Fprintln(p.out, line)
 		return

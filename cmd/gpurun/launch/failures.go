@@ -10,6 +10,7 @@ import (
 
 	"gpurun/worker/process/launcher"
 	"gpurun/worker/process/signals"
+	"gpurun/worker/result/printable"
 )
 
 // explainFailures prints torchrun's table of the workers that failed, in the
@@ -40,8 +41,9 @@ func explainFailures(w io.Writer, argv []string, failed []launcher.Failure, temp
 	if entry {
 		prefix = "gpurun: " // see program.Messages
 	}
-	fmt.Fprintf(w, prefix+"%s\n%s\n%s\nFailures:\n%s\n%s\nRoot Cause (first observed failure):\n%s\n%s\n",
+	table := fmt.Sprintf("%s\n%s\n%s\nFailures:\n%s\n%s\nRoot Cause (first observed failure):\n%s\n%s\n",
 		border, title, rule, others, rule, blocks[0], border)
+	io.WriteString(w, prefix+printable.Text(table))
 }
 
 // failureBlock is one worker's entry in the table.

@@ -159,7 +159,7 @@ func (p *command) run(ctx context.Context, a *program.Invocation) error {
 			SignalGrace: time.Duration(p.config.SignalGrace),
 			Signals:     a.Signals,
 			Handled:     append([]syscall.Signal{}, p.options.SignalsToHandle...),
-			Stdout:      a.Out,
+			Stdout:      a.Unchanged(),
 			Stderr:      a.Err,
 			Lifeline:    a.Lifeline,
 			Logger:      p.log,

@@ -24,6 +24,14 @@ type Invocation struct {
 	Lifeline *guard.Lifeline
 }
 
+// Unchanged is standard output for what launched programs write, which passes unchanged.
+func (a *Invocation) Unchanged() io.Writer {
+	if painter, ok := a.Out.(interface{ Unchanged() io.Writer }); ok {
+		return painter.Unchanged()
+	}
+	return a.Out
+}
+
 // Name is what the user calls this program.
 func (a *Invocation) Name() string { return filepath.Base(a.Args[0]) }
 

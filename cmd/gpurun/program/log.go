@@ -6,6 +6,8 @@ import (
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+
+	"gpurun/worker/result/printable"
 )
 
 // NewLogger logs to w, without sampling: entries of a level or above, in the form "console" or "json".
@@ -14,7 +16,17 @@ func NewLogger(level, format string, w io.Writer) (*zap.Logger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating the logger: %w", err)
 	}
-	return zap.New(zapcore.NewCore(newEncoder(format), zapcore.Lock(zapcore.AddSync(w)), least)), nil
+	return zap.New(zapcore.NewCore(newEncoder(format), zapcore.Lock(zapcore.AddSync(entries{w})), least)), nil
+}
+
+// entries writes entries of a log, each in one write. Control characters in them become escapes.
+type entries struct{ w io.Writer }
+
+func (e entries) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(e.w, printable.Text(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // newEncoder writes for people, or in the form "json" for programs.

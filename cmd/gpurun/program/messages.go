@@ -4,10 +4,12 @@ import (
 	"io"
 	"strings"
 	"sync/atomic"
+
+	"gpurun/worker/result/printable"
 )
 
-// Messages is standard error. Messages begin with "gpurun: ", each in one write. When the log is for programs, they
-// become entries of it.
+// Messages is standard error. Messages begin with "gpurun: ", each in one write. Control characters in them become
+// escapes. When the log is for programs, messages become entries of it. All else passes unchanged.
 type Messages struct {
 	w    io.Writer
 	json atomic.Bool
@@ -32,8 +34,14 @@ const messagePrefix = "gpurun: "
 // Write implements io.Writer.
 func (m *Messages) Write(p []byte) (int, error) {
 	text, ok := strings.CutPrefix(string(p), messagePrefix)
-	if !ok || !m.json.Load() {
+	if !ok {
 		return m.w.Write(p)
+	}
+	if !m.json.Load() {
+		if _, err := io.WriteString(m.w, printable.Text(string(p))); err != nil {
+			return 0, err
+		}
+		return len(p), nil
 	}
 	log, err := NewLogger("warn", "json", m.w)
 	if err != nil {

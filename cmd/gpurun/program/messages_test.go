@@ -27,3 +27,20 @@ func TestMessagesAsEntries(t *testing.T) {
 		t.Errorf("%+v", entry)
 	}
 }
+
+// No escape sequence of messages and log entries comes from data. What workers write stays as it is.
+func TestMessagesEscapeControlCharacters(t *testing.T) {
+	var out bytes.Buffer
+	m := NewMessages(&out)
+	log, err := NewLogger("info", "console", m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(m, "gpurun: a\x1b[31m\xff\n")
+	fmt.Fprint(m, "[rank 0] \x1b[31m\n")
+	log.Info("b\x1b[32m")
+	if want := "gpurun: a\\u001b[31m\\xff\n[rank 0] \x1b[31m\n"; !bytes.HasPrefix(out.Bytes(), []byte(want)) ||
+		!bytes.HasSuffix(out.Bytes(), []byte(`b\u001b[32m`+"\n")) {
+		t.Errorf("%q", out.String())
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gpurun/cmd/gpurun/terminal"
+	"gpurun/worker/result/printable"
 )
 
 // Progress shows on a terminal's last line how far a long run has come. It is
@@ -69,7 +70,7 @@ func (p *Progress) show(done, total int, doing string) {
 	if total > 0 { // else the run is still being planned
 		count = fmt.Sprintf("%d of %d%s: ", done, total, pace(done, total, now.Sub(p.begun)))
 	}
-	line := []rune("gpurun: " + count + doing)
+	line := []rune("gpurun: " + count + printable.Text(doing))
 	if len(line) >= p.width {
 		line = line[:p.width-1]
 	}

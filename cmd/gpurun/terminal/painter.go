@@ -4,11 +4,14 @@ package terminal
 import (
 	"io"
 	"regexp"
+	"slices"
+	"sync"
 
 	"golang.org/x/term"
 
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/worker/result/printable"
 )
 
 // Is reports whether a stream is a terminal.
@@ -36,10 +39,14 @@ func TextWidth(w io.Writer, most int) int {
 	return most
 }
 
-// Painter passes text on, with colors for the verdicts that begin a line. A verdict comes in one call of Write.
+// Painter passes text on, with colors for the verdicts that begin a line. A verdict comes in one call of Write. Control
+// characters in the text become escapes, see package printable.
 type Painter struct {
 	w  io.Writer
 	on bool
+
+	mu   sync.Mutex
+	rest []byte // the beginning of a character
 }
 
 // The values of --color.
@@ -71,6 +78,9 @@ func (p *Painter) Set(when string) error {
 	return nil
 }
 
+// Unchanged is the stream of a launched program's own output.
+func (p *Painter) Unchanged() io.Writer { return p.w }
+
 // Fd is the file of the stream.
 func (p *Painter) Fd() uintptr { return Fd(p.w) }
 
@@ -99,12 +109,15 @@ var paints = []struct {
 
 // Write passes text on.
 func (p *Painter) Write(text []byte) (int, error) {
-	if !p.on {
-		return p.w.Write(text)
-	}
-	painted := text
-	for _, paint := range paints {
-		painted = paint.verdict.ReplaceAll(painted, []byte(paint.color+"$0"+plain))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	whole, rest := printable.Whole(append(p.rest, text...))
+	p.rest = slices.Clone(rest)
+	painted := []byte(printable.Text(string(whole)))
+	if p.on {
+		for _, paint := range paints {
+			painted = paint.verdict.ReplaceAll(painted, []byte(paint.color+"$0"+plain))
+		}
 	}
 	if _, err := p.w.Write(painted); err != nil {
 		return 0, err

@@ -46,3 +46,20 @@ func TestPainter(t *testing.T) {
 		t.Errorf("%v is no usage error", err)
 	}
 }
+
+// No escape sequence comes from data, also if a character is written in two pieces.
+func TestPainterEscapesControlCharacters(t *testing.T) {
+	var out bytes.Buffer
+	p := NewPainter(&out, func(string) string { return "" })
+	for _, piece := range []string{"a\x1b[31m \xe6\xbc", "\xa2\xff\n", "\xc2", "\x9b"} {
+		if n, err := p.Write([]byte(piece)); n != len(piece) || err != nil {
+			t.Errorf("%q: %d, %v", piece, n, err)
+		}
+	}
+	if want := `a\u001b[31m 漢\xff` + "\n" + `\u009b`; out.String() != want {
+		t.Errorf("%q, want %q", out.String(), want)
+	}
+	if _, err := p.Unchanged().Write([]byte("\x1b")); err != nil || !bytes.HasSuffix(out.Bytes(), []byte("\x1b")) {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}

@@ -6,11 +6,13 @@ import (
 	"unicode/utf8"
 
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/worker/result/printable"
 )
 
 // WriteText writes lines for people. On a terminal, lines that are too long are broken at blanks; elsewhere nothing
-// changes.
+// changes but control characters, which become escapes.
 func WriteText(w io.Writer, text string) error {
+	text = printable.Text(text)
 	if Is(w) {
 		text = foldText(text, Width(w))
 	}

@@ -14,7 +14,9 @@ func TestOrphaned(t *testing.T) {
 	}{
 		"a shell's job": {[]procfs.Process{shell, {PID: 20, Parent: 10, Group: 20, Session: 10}}, false},
 		"a script's child": {
-			[]procfs.Process{shell, {PID: 19, Parent: 10, Group: 20, Session: 10}, {PID: 20, Parent: 19, Group: 20, Session: 10}},
+			[]procfs.Process{
+				shell, {PID: 19, Parent: 10, Group: 20, Session: 10}, {PID: 20, Parent: 19, Group: 20, Session: 10},
+			},
 			false,
 		},
 		"a session of its own":  {[]procfs.Process{shell, {PID: 20, Parent: 10, Group: 20, Session: 20}}, true},

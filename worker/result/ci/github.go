@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"gpurun/worker/result"
+	"gpurun/worker/result/printable"
 )
 
 // Annotation is the workflow command of GitHub Actions that shows an error with
@@ -24,7 +25,8 @@ func AnnotationAt(level, file string, line int, title, message string) string {
 			place += fmt.Sprintf("line=%d,", line)
 		}
 	}
-	return "::" + level + " " + place + "title=" + property.Replace(title) + "::" + data.Replace(clip(message))
+	command := "::" + level + " " + place + "title=" + property.Replace(title) + "::" + data.Replace(clip(message))
+	return printable.Text(command)
 }
 
 // Summary is a report as a step summary of GitHub Actions, in Markdown: the
@@ -103,11 +105,11 @@ func clip(text string) string {
 func prose(text string) string {
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "`", "\\`", "*", `\*`, "_", `\_`, "[",
 		`\[`, "]", `\]`, "\\", `\\`)
-	printable := strings.Map(func(c rune) rune {
+	visible := strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {
 			return ' '
 		}
 		return c
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return escape.Replace(strings.Join(strings.Fields(printable), " "))
+	return escape.Replace(strings.Join(strings.Fields(visible), " "))
 }

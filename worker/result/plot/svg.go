@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strings"
+
+	"gpurun/worker/result/printable"
 )
 
 // Sizes in a drawing, in pixels.
@@ -38,9 +40,9 @@ func SVG(w io.Writer, title string, panels []Panel) error {
 	width, height := panelWidth*panelsPerRow, titleHeight+rowHeight*float64(rows)
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" `+
 		`role="img" font-family="system-ui, sans-serif" font-size="12" fill="%s">`+"\n", width, height, width, height, ink)
-	fmt.Fprintf(&b, "<title>%s</title>\n", html.EscapeString(title))
+	fmt.Fprintf(&b, "<title>%s</title>\n", escaped(title))
 	fmt.Fprintf(&b, `<text x="%.0f" y="20" text-anchor="middle" font-size="15">%s</text>`+"\n", width/2,
-		html.EscapeString(title))
+		escaped(title))
 	for i, p := range panels {
 		x := float64(i%panelsPerRow) * panelWidth
 		y := titleHeight + float64(i/panelsPerRow)*rowHeight
@@ -115,7 +117,7 @@ func (d drawing) axes(x, y axis) {
 	d.text(horizontal(0.5), vertical(0)+34, "middle", d.p.XLabel)
 	middle := vertical(0.5)
 	fmt.Fprintf(d.b, `<text x="14" y="%.1f" text-anchor="middle" transform="rotate(-90 14 %.1f)">%s</text>`+"\n",
-		middle, middle, html.EscapeString(d.p.YLabel))
+		middle, middle, escaped(d.p.YLabel))
 }
 
 // rule is a straight line; without dashes it is faint, with "none" it is not.
@@ -127,8 +129,11 @@ func (d drawing) rule(x1, y1, x2, y2 float64, color, dashes string) {
 	fmt.Fprintf(d.b, `<path d="M%.1f %.1fL%.1f %.1f" stroke="%s" %s/>`+"\n", x1, y1, x2, y2, color, style)
 }
 
+// escaped is text in XML, which knows most control characters in no form.
+func escaped(text string) string { return html.EscapeString(printable.Text(text)) }
+
 func (d drawing) text(x, y float64, anchor, text string) {
-	fmt.Fprintf(d.b, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", x, y, anchor, html.EscapeString(text))
+	fmt.Fprintf(d.b, `<text x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", x, y, anchor, escaped(text))
 }
 
 // line draws the i-th line through points, with a marker at each.

@@ -12,6 +12,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"gpurun/worker/result/printable"
 )
 
 // mostRows bounds the tables of a page, and so the page: a row takes about 400 bytes.
@@ -32,7 +34,7 @@ func Write(w io.Writer, title string, documents ...Document) error {
 	if err != nil {
 		return fmt.Errorf("writing a page: %w", err)
 	}
-	_, err = w.Write(page.Bytes())
+	_, err = io.WriteString(w, printable.Text(page.String()))
 	return err
 }
 
