@@ -133,7 +133,17 @@ func noAnswer(err, cause error) error {
 	if err.Error() == context.Canceled.Error() {
 		return fmt.Errorf("no answer from the server: %w", cause)
 	}
-	return fmt.Errorf("no answer from the server (%v): %w", err, cause)
+	return fmt.Errorf("no answer from the server (%s): %w", dialing(err), cause)
+}
+
+// dialing is what the operating system has said of a connection, of what gRPC quotes.
+func dialing(err error) string {
+	_, text, found := strings.Cut(err.Error(), "Error while dialing: ")
+	if !found {
+		return err.Error()
+	}
+	text, _, _ = strings.Cut(text, `"`)
+	return text
 }
 
 // read waits for the end of the stream, which says why the group is over.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -133,7 +134,11 @@ func readReport(file string) (result.Report, error) {
 	if err != nil {
 		return r, exit.Usagef("reading a report: %w", err)
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
+	wrong := new(json.UnmarshalTypeError)
+	switch err := json.Unmarshal(text, &r); {
+	case errors.As(err, &wrong):
+		return r, exit.Usagef("%s: not a report of gpurun, as -J writes it: %s is a %s", file, wrong.Field, wrong.Value)
+	case err != nil:
 		return r, exit.Usagef("%s: not a report of gpurun, as -J writes it: %w", file, err)
 	}
 	switch r.Schema {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -59,6 +60,9 @@ func newInspectCommand(a *program.Invocation) *cobra.Command {
 
 // isCode refuses a file whose extension says that it is no code for GPUs, and names the command for it.
 func isCode(file string) error {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		return nil // to read it will tell
+	}
 	if text := suggest.File(file); text != "" && !slices.Contains([]string{".ptx", ".cubin"}, filepath.Ext(file)) {
 		return exit.Usagef("%s is no code for GPUs; %s", file, text)
 	}

@@ -56,7 +56,7 @@ func openSession(ctx context.Context, config Config, target string, backend back
 	}
 	if err != nil {
 		cancel()
-		return nil, errors.Join(fmt.Errorf("connecting to %s: %w", target, connectError(ctx, target, err)), conn.Close())
+		return nil, errors.Join(connectError(ctx, target, err), conn.Close())
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	s.cancel = cancel
@@ -73,13 +73,19 @@ func openSession(ctx context.Context, config Config, target string, backend back
 func connectError(ctx context.Context, target string, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("%w, or has not started: no rendezvous answers at %s (%s); "+
-			"check that address, and start gpurun there: %w", ErrServerGone, target, lastTry(target), context.Cause(ctx))
+		return &lateError{fmt.Sprintf("%v, or has not started: no rendezvous answers at %s (%s); "+
+			"check that address, and start gpurun there", ErrServerGone, target, lastTry(target))}
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
 	return fromStatus(err)
 }
+
+// lateError is why no session was opened in time.
+type lateError struct{ text string }
+
+func (e *lateError) Error() string   { return e.text }
+func (e *lateError) Unwrap() []error { return []error{ErrServerGone, context.DeadlineExceeded} }
 
 // lastTry says why an address could not be reached, which gRPC does not tell whom it has wait.
 func lastTry(target string) string {

@@ -36,12 +36,13 @@ func ParseInjection(text string) (Injection, error) {
 	default:
 		return in, fmt.Errorf("injection %q: unknown kind %q; use corrupt, kill or hang", text, kind)
 	}
+	const forms = "write corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R"
 	for _, pair := range strings.Split(rest, ",") {
 		key, value, _ := strings.Cut(pair, "=")
 		n, err := strconv.ParseInt(value, 10, 64)
 		switch {
 		case err != nil || n < 0:
-			return in, fmt.Errorf("injection %q: %q is not KEY=NUMBER", text, pair)
+			return in, fmt.Errorf("injection %q: %q is not KEY=NUMBER: %s", text, pair, forms)
 		case key == "rank" && in.Rank < 0 && n < 1<<31:
 			in.Rank = int(n)
 		case key == "byte" && in.Byte < 0 && in.Kind == Corrupt:
@@ -51,7 +52,7 @@ func ParseInjection(text string) (Injection, error) {
 		}
 	}
 	if in.Rank < 0 || (in.Kind == Corrupt && in.Byte < 0) {
-		return in, fmt.Errorf("injection %q is incomplete: write corrupt:rank=R,byte=B, kill:rank=R or hang:rank=R", text)
+		return in, fmt.Errorf("injection %q is incomplete: %s", text, forms)
 	}
 	return in, nil
 }

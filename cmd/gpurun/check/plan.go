@@ -83,6 +83,9 @@ func NewPlan(ctx context.Context, o *Options, words []string, notify func(string
 		return p, p.check()
 	}
 	add := func(word string) error { return p.add(ctx, word, o.Algorithms, notify) }
+	if len(words) > 0 && len(o.Algorithms) > 0 && !slices.ContainsFunc(words, isName) {
+		return nil, exit.Usagef("--algo names algorithms of a collective, and %s is itself one: leave out --algo", words[0])
+	}
 	if len(words) == 0 { // gpurun check --algo mine.toml
 		for _, algorithm := range o.Algorithms {
 			if !kernelfile.IsPath(algorithm) {
@@ -98,6 +101,9 @@ func NewPlan(ctx context.Context, o *Options, words []string, notify func(string
 	}
 	return p, p.check()
 }
+
+// isName reports whether a word is the name of a collective, and not a kernel file.
+func isName(word string) bool { return !kernelfile.IsPath(word) }
 
 // add adds the cases of a word: a collective or a product, with some of its algorithms, or a kernel file.
 func (p *Plan) add(ctx context.Context, word string, algorithms []string, notify func(string)) error {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -49,6 +50,9 @@ func describeBinary(in Input, kind string) File {
 // addELF adds the kernels of a cubin, or those of the fatbins in a host object.
 func (f *File) addELF(data []byte) error {
 	e, err := elf.NewFile(bytes.NewReader(data))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("a broken ELF file: it is cut short; copy or compile it again")
+	}
 	if err != nil {
 		return fmt.Errorf("a broken ELF file: %w", err)
 	}

@@ -35,7 +35,9 @@ func Parse(text []byte) (*Schedule, error) {
 	d.DisallowUnknownFields()
 	switch err := d.Decode(&s); {
 	case err != nil:
-		return nil, fmt.Errorf("reading a schedule: %w", err)
+		return nil, fmt.Errorf("not a schedule of gpurun check, as JSON: %w", err)
+	case s.Format == 0:
+		return nil, errors.New("no schedule: it has no format; name a file that gpurun check wrote")
 	case s.Format != Format:
 		return nil, fmt.Errorf("the schedule has format %d, and this gpurun reads %d: use the gpurun that wrote it (%q)",
 			s.Format, Format, s.Version)
