@@ -22,13 +22,11 @@ func showDefaultsInHelp(root *cobra.Command) { showDefaultsOf(root, plan.Options
 func showDefaultsOf(cmd *cobra.Command, o plan.Options) {
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		hideLauncherFlags(cmd)
-		err := addDefaults(cmd, o)
-		if err == nil {
-			err = writeHelp(cmd.OutOrStdout(), cmd)
-		}
-		if err != nil {
+		if err := addDefaults(cmd, o); err != nil {
 			cmd.PrintErrln("gpurun:", err)
+			return
 		}
+		_ = writeHelp(cmd.OutOrStdout(), cmd) // errorKeeper keeps the error
 	})
 }
 

@@ -17,11 +17,12 @@ const scratchVariable = "GPURUN_SCRATCH"
 // lendScratch makes a temporary folder for the agent. The guard removes it in the
 // end, and so does the agent: whichever is left when the other is killed. If both are, the next gpurun does.
 func lendScratch() (remove func() error, err error) {
-	top, err := filepath.Abs(os.TempDir()) // workers may go elsewhere
-	var folder, mark string
-	if err == nil {
-		mark, err = orphans.Mark()
+	mark, err := orphans.Mark()
+	if err != nil {
+		return nil, &exit.EnvironmentError{Err: err}
 	}
+	top, err := filepath.Abs(os.TempDir()) // workers may go elsewhere
+	var folder string
 	if err == nil {
 		folder, err = os.MkdirTemp(top, orphans.FolderPattern(mark))
 	}
@@ -29,7 +30,7 @@ func lendScratch() (remove func() error, err error) {
 		err = os.Setenv(scratchVariable, folder)
 	}
 	if err != nil {
-		return nil, &exit.EnvironmentError{Err: fmt.Errorf("making a temporary folder: %w", err)}
+		return nil, &exit.EnvironmentError{Err: fmt.Errorf("making a temporary folder: %w; TMPDIR names another place", err)}
 	}
 	return func() error { return os.RemoveAll(folder) }, nil
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,10 +53,13 @@ func (e *events) next() <-chan event { return e.channel }
 // close ends the receiving.
 func (e *events) close() { close(e.closed) }
 
-// keep notes that the agent could not do its own work.
+// keep notes that the agent could not do its own work. What several workers' output failed for is noted once.
 func (e *events) keep(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if slices.ContainsFunc(e.errs, func(kept error) bool { return kept.Error() == err.Error() }) {
+		return
+	}
 	e.errs = append(e.errs, err)
 }
 

@@ -45,7 +45,7 @@ func FolderPattern(mark string) string { return folderPrefix + mark + "_" }
 func pidNamespace() (uint64, error) {
 	var stat unix.Stat_t
 	if err := unix.Stat("/proc/self/ns/pid", &stat); err != nil {
-		return 0, fmt.Errorf("finding the PID namespace: %w", err)
+		return 0, fmt.Errorf("finding the PID namespace: %w: %w", procfs.ErrNotMounted, err)
 	}
 	return stat.Ino, nil
 }

@@ -31,12 +31,15 @@ func Processes() ([]Process, error) {
 	return all, nil
 }
 
+// ErrNotMounted is why a process does not find itself in /proc.
+var ErrNotMounted = errors.New("gpurun needs /proc; mount it, as by mount -t proc proc /proc")
+
 // CheckNamespace refuses a /proc of another PID namespace: the process IDs in it
 // belong to other processes here.
 func CheckNamespace() error {
 	self, err := os.Readlink("/proc/self")
 	if err != nil {
-		return fmt.Errorf("finding this process in /proc: %w", err)
+		return fmt.Errorf("finding this process: %w: %w", ErrNotMounted, err)
 	}
 	if self != strconv.Itoa(os.Getpid()) {
 		return errors.New("/proc belongs to another PID namespace, so gpurun cannot find the processes that workers leave " +
