@@ -190,13 +190,19 @@ func TestSilenceIsAHang(t *testing.T) {
 // Several machines decide together: the agent says whether its workers are silent, and goes on.
 func TestSilenceIsTold(t *testing.T) {
 	t.Parallel()
-	spec, _, _ := shell(t, 1, `sleep 0.6; echo again; sleep 60`)
+	heard := filepath.Join(t.TempDir(), "heard")
+	spec, _, _ := shell(t, 1, `until test -e `+heard+`; do sleep 0.05; done; echo again; sleep 60`)
 	withDumps(&spec, 0)
 	asked := make(chan DumpRequest, 1)
 	var told []bool
 	spec.Dumps.Hang, spec.Dumps.Asked = 300*time.Millisecond, asked
 	spec.Dumps.Silent = func(silent bool) {
-		if told = append(told, silent); len(told) == 3 {
+		switch told = append(told, silent); len(told) {
+		case 1:
+			if err := os.WriteFile(heard, nil, 0o600); err != nil {
+				t.Error(err)
+			}
+		case 3:
 			asked <- DumpRequest{Reason: "all are silent", Hang: true}
 		}
 	}
