@@ -99,7 +99,7 @@ func (o *observer) behave(at exec.Place, a *exec.ObservedAccess) {
 		if a.Lanes>>lane&1 == 0 {
 			continue
 		}
-		page := pageKey{number: addr / (4 * wordsOfPage)}
+		page := pageKey{number: o.watched.unique(addr) / (4 * wordsOfPage)}
 		if exec.IsShared(addr) {
 			page.shared = o.sharedAt(at, addr)
 		}
@@ -114,6 +114,8 @@ func (o *observer) pageName(key pageKey, addr uint64) (name digest) {
 		name.mix(hashOf(o.id, 1), uint64(key.shared.Name.(sharedMemory).block), key.number)
 	} else if r := o.run.memory.find(addr); r != nil {
 		name.mix(1, uint64(r.rank), uint64(r.ofRank), key.number-r.base/(4*wordsOfPage))
+	} else if exec.IsWorkspace(addr) {
+		name.mix(hashOf(o.id, 3), addr/(4*wordsOfPage))
 	} else {
 		name.mix(hashOf(o.id, 2), key.number)
 	}

@@ -58,6 +58,17 @@ func (g *watchedGrid) doer(block, warp int) *doer {
 // sameBlock reports whether two warps have the same number of rank and block, in whatever launch.
 func (d *doer) sameBlock(other *doer) bool { return d.Rank == other.Rank && d.Block == other.Block }
 
+// workspaceStride is the distance of the addresses that tell the workspaces of cooperative grids apart.
+const workspaceStride = 1 << 12
+
+// unique is an address that one launch has: the workspaces of all cooperative grids are at the same address.
+func (g *watchedGrid) unique(addr uint64) uint64 {
+	if exec.IsWorkspace(addr) {
+		return addr + uint64(g.launch)*workspaceStride
+	}
+	return addr
+}
+
 // holds is what memory holds at an address, as a block sees it: nil where the address is not mapped.
 func (r *run) holds(g *watchedGrid, block int, addr, bytes uint64) []byte {
 	data, at := []byte(nil), addr&(1<<exec.RegionShift-1)
@@ -66,6 +77,8 @@ func (r *run) holds(g *watchedGrid, block int, addr, bytes uint64) []byte {
 		data = region.data
 	case exec.IsShared(addr) && g.grid != nil:
 		data = g.grid.Shared(block)
+	case exec.IsWorkspace(addr) && g.grid != nil:
+		data, at = g.grid.Workspace(), at%workspaceStride
 	}
 	if at > uint64(len(data)) || bytes > uint64(len(data))-at {
 		return nil

@@ -90,6 +90,8 @@ func (o *observer) explore(at exec.Place, a *exec.ObservedAccess) {
 		word := partialorder.Word{Address: addr}
 		if exec.IsShared(addr) {
 			word.Launch, word.Block = o.launch, at.Block
+		} else if exec.IsWorkspace(addr) {
+			word.Launch = o.launch
 		}
 		o.run.explores.print.Add(strong, a.Kind != exec.Reads, word, a.Bytes*uint64(a.Elements))
 	}

@@ -235,6 +235,16 @@ func TestDependentLaunchesOverlap(t *testing.T) {
 	}
 }
 
+// meet enqueues the kernel of cooperative.ptx, of 64 threads a block.
+func (b *bench) meet(blocks int) error {
+	k, err := b.module.Kernel("exchange")
+	if err != nil {
+		return err
+	}
+	params := binary.LittleEndian.AppendUint64(nil, uint64(b.data))
+	return b.streams[0].Launch(k, cudart.Launch{Blocks: blocks, Threads: 64, Cooperative: true}, params)
+}
+
 // The barrier of a cooperative grid orders its blocks, if it releases. Grids have counters of their own.
 func TestCooperativeLaunches(t *testing.T) {
 	right, err := os.ReadFile("../testdata/cooperative.ptx")
@@ -244,13 +254,7 @@ func TestCooperativeLaunches(t *testing.T) {
 	for change, clean := range map[string]bool{"atom.add.release.gpu": true, "atom.add.relaxed.gpu": false} {
 		text := strings.Replace(string(right), "atom.add.release.gpu", change, 1)
 		found := runBench(t, 2, text, func(b *bench) error {
-			k, err := b.module.Kernel("exchange")
-			if err != nil {
-				return err
-			}
-			params := binary.LittleEndian.AppendUint64(nil, uint64(b.data))
-			shape := cudart.Launch{Blocks: 4, Threads: 64, Cooperative: true}
-			return errors.Join(b.streams[0].Launch(k, shape, params), b.streams[0].Launch(k, shape, params), b.synchronize())
+			return errors.Join(b.meet(4), b.meet(4), b.synchronize())
 		})
 		if clean != (len(found) == 0) {
 			t.Errorf("%s: found %v", change, found)
@@ -263,6 +267,42 @@ func TestCooperativeLaunches(t *testing.T) {
 	}
 }
 
+// Every cooperative grid has a workspace of its own, at the same address. A signal in one is no signal in another.
+func TestCooperativeWorkspaces(t *testing.T) {
+	text, err := os.ReadFile("../testdata/cooperative.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := strings.Replace(string(text), "setp.lt.u32 p, %round, 4;", "setp.lt.u32 p, %round, 1;", 1)
+	found := runBench(t, 2, once, func(b *bench) error {
+		return errors.Join(b.meet(3), b.meet(3), b.meet(3), b.meet(3), b.synchronize())
+	})
+	if len(found) > 0 {
+		t.Errorf("found %v", tellAll(found))
+	}
+}
+
+// A barrier of a grid that a block does not reach is a deadlock of that grid alone.
+func TestCooperativeDeadlock(t *testing.T) {
+	text, err := os.ReadFile("../testdata/cooperative.ptx")
+	if err != nil {
+		t.Fatal(err)
+	}
+	absent := strings.Replace(string(text), "loop:\n", "setp.eq.u32 p, %block, 2;\n@p ret;\nloop:\n", 1)
+	found, _ := tryBench(t, 2, absent, func(b *bench) error {
+		return errors.Join(b.meet(3), b.synchronize())
+	})
+	if len(found) == 0 {
+		t.Fatal("found nothing")
+	}
+	for _, f := range found {
+		text := f.String()
+		if f.Kind != Deadlock || !strings.Contains(text, "workspace of a cooperative grid at +0x4, which is 0x7fffffff") {
+			t.Errorf("found %s", text)
+		}
+	}
+}
+
 // A cooperative grid whose blocks cannot all be resident is refused.
 func TestCooperativeLaunchTooLarge(t *testing.T) {
 	text, err := os.ReadFile("../testdata/cooperative.ptx")
@@ -270,11 +310,7 @@ func TestCooperativeLaunchTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	runBench(t, 1, string(text), func(b *bench) error {
-		k, err := b.module.Kernel("exchange")
-		if err != nil {
-			return err
-		}
-		err = b.streams[0].Launch(k, cudart.Launch{Blocks: 1025, Threads: 1, Cooperative: true}, make([]byte, 8))
+		err := b.meet(1025)
 		if !errors.Is(err, cudart.ErrCoopTooLarge) {
 			t.Errorf("error %v", err)
 		}

@@ -129,6 +129,9 @@ func (m *memory) rangeOf(addr uint64) (name string, rank int) {
 			return n.name, n.rank
 		}
 	}
+	if exec.IsWorkspace(addr) {
+		return fmt.Sprintf("workspace %d", addr/workspaceStride), -1
+	}
 	return "unnamed memory", -1
 }
 
@@ -143,6 +146,9 @@ func (m *memory) describe(addr uint64) string {
 		return fmt.Sprintf("rank %d's %s, at +%#x", r.rank, r.ofHeap(), addr-r.base)
 	} else if r != nil {
 		return fmt.Sprintf("an allocation of rank %d, of %d bytes, at +%#x", r.rank, r.size, addr-r.base)
+	}
+	if exec.IsWorkspace(addr) {
+		return fmt.Sprintf("the workspace of a cooperative grid at +%#x", addr%workspaceStride)
 	}
 	return fmt.Sprintf("no memory, at %#x", addr)
 }

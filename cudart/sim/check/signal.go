@@ -117,7 +117,7 @@ func (s *signals) access(r *run, d *doer, at exec.Place, a *exec.ObservedAccess)
 			continue
 		}
 		for k := range a.Elements {
-			addr := base + uint64(k)*a.Bytes
+			addr := d.grid.unique(base + uint64(k)*a.Bytes)
 			w := s.word(addr, strong)
 			if w == nil {
 				continue

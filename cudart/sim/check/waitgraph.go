@@ -125,12 +125,13 @@ func (g *waitGraph) addWords(d *doer, at wait) {
 
 func (g *waitGraph) knows(d *doer, addr uint64) bool {
 	return slices.ContainsFunc(g.waits, func(w wait) bool {
-		return w.launch == d.grid && w.Block == d.Block && w.Warp == d.Warp && w.addr == addr
+		return w.launch == d.grid && w.Block == d.Block && w.Warp == d.Warp && w.addr == d.grid.unique(addr)
 	})
 }
 
 // word is a wait for a word. Of a vector it is the first element that the code compares with something.
 func (g *waitGraph) word(d *doer, at wait, p *pollRead, lane int, addr uint64) wait {
+	addr = d.grid.unique(addr)
 	size := p.bytes / uint64(p.elements)
 	element := 0
 	for element+1 < p.elements && p.at.TestText(lane, element) == "" {
@@ -208,6 +209,9 @@ func (g *waitGraph) writersOf(w *wait) func(o *wait) bool {
 	known := g.run.signals.writers[where]
 	return func(o *wait) bool {
 		if o.launch == nil || o.launch == w.launch && o.Block == w.Block && o.Warp == w.Warp {
+			return false
+		}
+		if exec.IsWorkspace(w.addr) && o.launch != w.launch {
 			return false
 		}
 		if known != nil && !known.own && o.Rank == owner {

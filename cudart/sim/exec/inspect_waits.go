@@ -91,6 +91,9 @@ func (g *Grid) Shared(block int) []byte {
 	return nil
 }
 
+// Workspace is the workspace of a cooperative grid, likewise; empty for other grids.
+func (g *Grid) Workspace() []byte { return g.workspace.data }
+
 // WritesAhead are the instructions with which lanes that go on from a place may signal others: strong stores and atomic
 // operations, and where there is none, weak stores. A place with a call may reach all code of the kernel.
 func (s Site) WritesAhead() []Site {
