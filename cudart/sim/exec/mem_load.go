@@ -36,10 +36,12 @@ func (r order) acquires() bool { return r.name == "acquire" || r.name == "acq_re
 func (c *compiler) takeOrder() order {
 	for c.take(cacheHints...) != "" {
 	}
-	return order{
-		name:  c.take("weak", "volatile", "relaxed", "acquire", "release", "mmio"),
-		scope: c.take("cta", "cluster", "gpu", "sys"),
+	o := order{name: c.take("weak", "volatile", "relaxed", "acquire", "release", "mmio")}
+	if o.name == "mmio" {
+		c.take("relaxed") // .mmio.relaxed.sys
 	}
+	o.scope = c.take("cta", "cluster", "gpu", "sys")
+	return o
 }
 
 // vectors are the numbers of elements.

@@ -25,6 +25,8 @@ func TestLoadsExtend(t *testing.T) {
 		"ld.global.s32 %x, [%data+256]; shr.u64 %x, %x, 32; cvt.u32.u64 %out, %x;":                                  0xffffffff,
 		"ld.global.u32 %x, [%data+256]; shr.u64 %x, %x, 32; cvt.u32.u64 %out, %x;":                                  0,
 		"ld.global.nc.L1::no_allocate.L2::128B.u32 %out, [%data+260];":                                              0x01020304,
+		"ld.mmio.relaxed.sys.global.u32 %out, [%data+260];":                                                         0x01020304,
+		"st.mmio.relaxed.sys.global.u32 [%data+256], 9; ld.volatile.global.u32 %out, [%data+256];":                  9,
 		"ld.relaxed.sys.global.u64 %x, [%data+256]; shr.u64 %x, %x, 32; cvt.u32.u64 %out, %x;":                      0x01020304,
 		"ld.global.v2.u32 {%a, %out}, [%data+256];":                                                                 0x01020304,
 		"ld.global.v4.u16 {_, _, %out, _}, [%data+256];":                                                            0x0304,
