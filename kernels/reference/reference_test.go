@@ -137,9 +137,35 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 			bad := append([]byte(nil), good...)
 			bad[bit/8] ^= 1 << (bit % 8)
 			i := int64(bit / 8 / size)
+			if in.DType.Kind == collective.FloatingPoint && get(good, i, size) == 0 && bit%(8*size) == 8*size-1 {
+				continue // -0
+			}
 			want := Verdict{Wrong: 1, First: i, Want: get(good, i, size), Got: get(bad, i, size)}
 			if diff := cmp.Diff(want, in.Reduced(bad)); diff != "" {
 				t.Fatalf("%v, bit %d: %s", in, bit, diff)
+			}
+		}
+	}
+}
+
+// The sign of a zero matters only where ranks are reduced in order.
+func TestNegativeZeros(t *testing.T) {
+	for _, ordered := range []bool{false, true} {
+		for _, d := range []collective.DType{collective.Half, collective.BFloat16} {
+			in := Input{Seed: 7, DType: d, Op: collective.Sum, World: 2, Ordered: ordered}
+			good, zeros, size := correct(in, 2000), 0, d.Size
+			for i := range int64(2000) {
+				if get(good, i, size) == 0 {
+					put(good, i, size, 1<<(8*size-1))
+					zeros++
+				}
+			}
+			wrong := int64(0)
+			if ordered {
+				wrong = int64(zeros)
+			}
+			if v := in.Reduced(good); zeros == 0 || v.Wrong != wrong {
+				t.Errorf("%s, ordered %t: %d of %d zeros are wrong, not %d", d.Name, ordered, v.Wrong, zeros, wrong)
 			}
 		}
 	}
