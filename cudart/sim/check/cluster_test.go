@@ -1,6 +1,7 @@
 package check
 
 import (
+	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -66,6 +67,50 @@ read:
 `
 
 const clusterBarrier2 = "barrier.cluster.arrive; barrier.cluster.wait;"
+
+// The shared memory of a block of a cluster ends with the block, while an asynchronous copy may still read it.
+func TestCopiesBehindTheEndOfABlock(t *testing.T) {
+	const story = `
+.version 8.0
+.target sm_90
+.address_size 64
+.file 1 "copy.cu"
+.visible .entry store(.param .u64 data)
+{
+	.reg .b64 %data;
+	.shared .align 16 .b8 tile[256];
+	ld.param.u64 %data, [data];
+	.loc 1 10 0
+	cp.async.bulk.global.shared::cta.bulk_group [%data], [tile], 256;
+	cp.async.bulk.commit_group;
+	WAIT
+	ret;
+}
+`
+	const freed = "freed, the block may end before its asynchronous copy has read its shared memory, "
+	for wait, want := range map[string][]string{
+		"cp.async.bulk.wait_group.read 0;": nil,
+		"":                                 {freed + ", 10", freed + "10, "},
+	} {
+		found := runBench(t, 1, strings.Replace(story, "WAIT", wait, 1), func(b *bench) error {
+			k, err := b.module.Kernel("store")
+			if err != nil {
+				return err
+			}
+			params := binary.LittleEndian.AppendUint64(nil, uint64(b.data))
+			shape := cudart.Launch{Blocks: 2, Threads: 1, Cluster: 2}
+			return errors.Join(b.streams[0].Launch(k, shape, params), b.synchronize())
+		})
+		for _, g := range tellAll(found) {
+			if strings.HasPrefix(g, "freed") && !slices.Contains(want, g) {
+				t.Errorf("%q: found %q", wait, g)
+			}
+		}
+		if (len(want) > 0) != slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == Freed }) {
+			t.Errorf("%q: found %q", wait, tellAll(found))
+		}
+	}
+}
 
 // Blocks of a cluster reach each other's shared memory between two barriers of the cluster.
 func TestSharedMemoryOfAPeer(t *testing.T) {

@@ -21,6 +21,7 @@ const (
 	freeing
 	kernelFrees
 	rankEnds
+	copyOutlivesBlock // blockEnds, for a copy of the same block
 )
 
 var lifeEvents = [...]struct{ text, cause, advice string }{
@@ -43,6 +44,10 @@ var lifeEvents = [...]struct{ text, cause, advice string }{
 	rankEnds: {
 		"end of the rank", "a peer's memory after its end",
 		"let the rank that accesses the memory synchronize, and the ranks meet, before one of them ends",
+	},
+	copyOutlivesBlock: {
+		"end of the block", "the block may end before its asynchronous copy has read its shared memory",
+		"wait for the copy before the end of the kernel, as by cp.async.bulk.wait_group.read 0",
 	},
 }
 
@@ -96,6 +101,9 @@ func (r *run) lifeFinding(f *race.Finding, first, second Access) (Finding, bool)
 	}
 	out := Finding{Kind: Freed, Sides: []Access{first, second}, Bytes: bytes, Count: f.Count}
 	if ok {
+		if event == blockEnds && first.Rank == second.Rank && first.Block == second.Block {
+			event = copyOutlivesBlock
+		}
 		out.Cause, out.Advice = lifeEvents[event].cause, lifeEvents[event].advice
 		out.Where = r.where(f.Memory, f.Address)
 	}
