@@ -239,6 +239,9 @@ func (b *binder) address(buffer Text, rank *Expr, absent int) (uint64, error) {
 		if whose, err = b.between(*rank, "a rank", 0, int64(b.call.World-1)); err != nil {
 			return 0, err
 		}
+	} else if absent >= b.call.World {
+		return 0, b.file.errorAt(buffer.Line, "entry %d is of rank %d, and a rank is 0 to %d: say by rank whose buffer each "+
+			"entry is", absent, absent, b.call.World-1)
 	}
 	if d := b.file.buffer(buffer.Text); d != nil && (d.Private || d.Host) && !b.oneDevice &&
 		int(whose) != b.call.Rank {

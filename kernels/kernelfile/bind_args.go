@@ -119,18 +119,27 @@ func (b *binder) shifted(p *packer, a *Arg, at uint64) error {
 	return nil
 }
 
-// entries calls a function with i for each rank, and then makes null entries up to the padding.
+// entries calls a function with i for each entry, by default one for each rank, and then makes null entries up to the
+// padding.
 func (b *binder) entries(a *Arg, entry func() error, null func()) error {
-	if a.Pad > 0 && a.Pad < b.call.World {
-		return b.file.errorAt(a.Line, "pad is %d, and there are %d ranks", a.Pad, b.call.World)
+	entries := int64(b.call.World)
+	if a.Entries != nil {
+		n, err := b.between(*a.Entries, "a number of entries", 1, maxPad)
+		if err != nil {
+			return err
+		}
+		entries = n
+	}
+	if a.Pad > 0 && int64(a.Pad) < entries {
+		return b.file.errorAt(a.Line, "pad is %d, and there are %d entries", a.Pad, entries)
 	}
 	defer func(i int64) { b.i = i }(b.i)
-	for b.i = 0; b.i < int64(b.call.World); b.i++ {
+	for b.i = 0; b.i < entries; b.i++ {
 		if err := entry(); err != nil {
 			return err
 		}
 	}
-	for range a.Pad - b.call.World {
+	for range int64(a.Pad) - entries {
 		null()
 	}
 	return nil

@@ -124,13 +124,19 @@ func (a *argReader) buffer(n *node) {
 	a.arg.Buffer = a.d.bufferName(n, a.key)
 	known := a.known
 	if kind == Pointers || kind == Table {
+		a.entries()
 		known |= nameI
-		a.arg.Pad = a.t.whole("pad", 1, maxPad)
 	}
 	if kind != Multicast {
 		a.arg.Rank = a.t.optional("rank", known)
 	}
 	a.arg.Offset = a.t.optional("offset", known)
+}
+
+// entries reads how many entries an array has.
+func (a *argReader) entries() {
+	a.arg.Entries = a.t.optional("entries", a.known)
+	a.arg.Pad = a.t.whole("pad", 1, maxPad)
 }
 
 // bufferName reads the name of a buffer of the file.
@@ -145,8 +151,8 @@ func (d *decoder) bufferName(n *node, what string) Text {
 func (a *argReader) members(n *node) {
 	known := a.known
 	if a.arg.Kind == Structs {
+		a.entries()
 		known |= nameI
-		a.arg.Pad = a.t.whole("pad", 1, maxPad)
 	}
 	if a.depth == maxMembers {
 		a.d.fail(n.line, "structs are nested more than %d deep", maxMembers)

@@ -46,7 +46,7 @@ func (s *Step) dependsOnCall() bool {
 // fixed are the expressions of an argument that no Patch changes. Numbers are patched among the parameters, not in
 // tables.
 func (a *Arg) fixed(patched bool) []*Expr {
-	all := []*Expr{a.Rank, a.Offset}
+	all := []*Expr{a.Rank, a.Offset, a.Entries}
 	if !patched {
 		all = append(all, &a.Value)
 	}

@@ -146,8 +146,9 @@ type Arg struct {
 	Rank *Expr
 	// Offset is added to the address, in bytes.
 	Offset *Expr
-	// Pad is the number of entries of Pointers, Table and Structs; those behind the last rank are null. 0: as many as
-	// there are ranks.
+	// Entries is the number of entries of Pointers, Table and Structs; nil: the number of ranks.
+	Entries *Expr
+	// Pad is the number of entries with the null entries behind them; 0: there are none.
 	Pad int
 	// Rest: a Null stands for as many null pointers as the kernel has further parameters, none included.
 	Rest bool

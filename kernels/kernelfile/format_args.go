@@ -93,6 +93,9 @@ func inlineArg(a *Arg) string {
 func (a *Arg) modifiers() string {
 	var b strings.Builder
 	add := func(key, value string) { b.WriteString(", " + key + " = " + value) }
+	if a.Entries != nil {
+		add("entries", literal(*a.Entries))
+	}
 	if a.Pad > 0 {
 		add("pad", strconv.Itoa(a.Pad))
 	}
