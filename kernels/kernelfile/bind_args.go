@@ -175,17 +175,33 @@ func (b *binder) members(a *Arg) (packer, error) {
 	return q, nil
 }
 
+// structure adds a struct, or the structs of an array.
 func (b *binder) structure(p *packer, a *Arg) error {
+	if !a.isArray() {
+		_, err := b.oneStruct(p, a)
+		return err
+	}
+	size, align := 0, 1
+	defer func(owner int) { b.owner = owner }(b.owner)
+	return b.entries(a, func() error {
+		b.owner = int(b.i)
+		q, err := b.oneStruct(p, a)
+		size, align = len(q.bytes), q.align
+		return err
+	}, func() { p.place(size, align) })
+}
+
+func (b *binder) oneStruct(p *packer, a *Arg) (packer, error) {
 	q, err := b.members(a)
 	if err != nil {
-		return err
+		return q, err
 	}
 	copy(p.place(len(q.bytes), q.align), q.bytes)
 	for _, patch := range q.patches {
 		patch.At += len(p.bytes) - len(q.bytes)
 		p.patches = append(p.patches, patch)
 	}
-	return nil
+	return q, nil
 }
 
 func (b *binder) structs(p *packer, a *Arg) error {

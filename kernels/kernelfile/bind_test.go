@@ -157,7 +157,9 @@ func TestArguments(t *testing.T) {
 		`{table = "input", entries = 4, rank = "i % world", pad = 5}`:              "table0 | 0:input+0 1:input+0 2:input+0 0:input+0 0",
 		`{structs = [{u32 = "i"}, {pointer = "pad", rank = "1 - i % 2"}], entries = "2 * (world - 1)"}`: "table0 | " +
 			"0 1:pad+0 1 0:pad+0 2 1:pad+0 3 0:pad+0",
-		`{structs = [{u32 = "i"}, {pointer = "pad"}], pad = 4}`: "table0 | 0 0:pad+0 1 1:pad+0 2 2:pad+0 0 0",
+		`{struct = [{pointer = "pad"}, {u32 = "i"}], entries = "world", pad = 4}, {u64 = 5}`: "0:pad+0 0 1:pad+0 1 2:pad+0 2 0 0 5",
+		`{struct = [{u32 = 9}, {struct = [{u64 = "10 * i"}], entries = 2}]}`:                 "9 0 a",
+		`{structs = [{u32 = "i"}, {pointer = "pad"}], pad = 4}`:                              "table0 | 0 0:pad+0 1 1:pad+0 2 2:pad+0 0 0",
 		`{structs = [{pointer = "own", rank = "rank"}, {struct = [{pointer = "pad"}]}]}, {pointer = "pad"}`: "table0 " +
 			"1:pad+0 | 1:own+0 0:pad+0 1:own+0 1:pad+0 1:own+0 2:pad+0",
 		`{structs = [{table = "pad"}]}`: "table3" +

@@ -150,8 +150,7 @@ func (d *decoder) bufferName(n *node, what string) Text {
 
 func (a *argReader) members(n *node) {
 	known := a.known
-	if a.arg.Kind == Structs {
-		a.entries()
+	if a.entries(); a.arg.isArray() {
 		known |= nameI
 	}
 	if a.depth == maxMembers {

@@ -146,7 +146,8 @@ type Arg struct {
 	Rank *Expr
 	// Offset is added to the address, in bytes.
 	Offset *Expr
-	// Entries is the number of entries of Pointers, Table and Structs; nil: the number of ranks.
+	// Entries is the number of entries of Pointers, Table and Structs; nil: the number of ranks. A Struct that has it, or
+	// has Pad, is an array.
 	Entries *Expr
 	// Pad is the number of entries with the null entries behind them; 0: there are none.
 	Pad int
@@ -163,6 +164,11 @@ type Arg struct {
 	Map *TensorMap
 	// Comment is written behind the argument by [File.Format]. Parse leaves it empty.
 	Comment string
+}
+
+// isArray reports whether the members of a struct may depend on i, the number of an entry.
+func (a *Arg) isArray() bool {
+	return a.Kind == Structs || a.Kind == Struct && (a.Entries != nil || a.Pad > 0)
 }
 
 // ArgKind says what an argument is.
