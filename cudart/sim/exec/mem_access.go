@@ -133,7 +133,7 @@ func (w *warp) writableAt(addr, n, alignment uint64, lane int) (unsafe.Pointer, 
 // describe says what is wrong with an address.
 func (w *warp) describe(addr uint64, s *span, ok bool) string {
 	if _, multicast := w.grid.multicast(addr); multicast {
-		return ", which is a multicast address: only multimem instructions take it"
+		return ", which is a multicast address: only multimem instructions and stores take it"
 	}
 	if why := w.describeShared(addr); why != "" && !ok {
 		return why

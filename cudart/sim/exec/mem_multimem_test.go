@@ -170,6 +170,8 @@ func TestMultimemVectors(t *testing.T) {
 			halves, doubled, halves, halves,
 		},
 		{"multimem.st.relaxed.sys.global.v4.f32 [%mc], {%f0,%f1,%f2,%f3};", sum, one, two, sum, sum, sum},
+		{"st.global.v4.f32 [%mc], {%f0,%f1,%f2,%f3};", sum, one, two, sum, sum, sum},
+		{"st.volatile.global.b64 [%mc+8], %x;", sum, one, two, sum, [2]uint64{one[0], sum[0]}, [2]uint64{two[0], sum[0]}},
 		{
 			"multimem.st.weak.global.b64 [%mc+8], %x;", sum, one, two, sum, [2]uint64{one[0], sum[0]}, [2]uint64{two[0], sum[0]},
 		},
@@ -352,9 +354,9 @@ func TestMultimemFaults(t *testing.T) {
 		kind FaultKind
 		text string
 	}{
-		"ld.global.u32 %a, [%mc];":                           {IllegalAddress, "only multimem instructions take it"},
-		"st.u32 [%mc+4], %a;":                                {IllegalAddress, "only multimem instructions take it"},
-		"red.global.add.u32 [%mc], %a;":                      {IllegalAddress, "only multimem instructions take it"},
+		"ld.global.u32 %a, [%mc];":                           {IllegalAddress, "only multimem instructions and stores take it"},
+		"st.u32 [%mc+64], %a;":                               {IllegalAddress, "multicast range of 64 bytes"},
+		"red.global.add.u32 [%mc], %a;":                      {IllegalAddress, "only multimem instructions and stores take it"},
 		"multimem.ld_reduce.add.u32 %a, [%out];":             {IllegalAddress, "no multicast address"},
 		"multimem.st.u32 [0], %a;":                           {IllegalAddress, "no multicast address"},
 		"multimem.red.add.u32 [%mc+64], %a;":                 {IllegalAddress, "multicast range of 64 bytes"},

@@ -80,7 +80,14 @@ func (w *warp) storeLanes(o *op, mask uint32) error {
 		lane := lowest(m)
 		p, err := w.writable(o, w.regs[o.a][lane], lane)
 		if err != nil {
-			return err
+			if _, ok := w.grid.multicast(w.regs[o.a][lane] + o.mem.bias); !ok {
+				return err
+			}
+			// PTX defines multimem.st alone for multicast addresses. GPUs store to all members.
+			if err := storeMulticast(w, o, 1<<lane); err != nil {
+				return err
+			}
+			continue
 		}
 		addr := w.regs[o.a][lane] + o.mem.bias
 		w.block.generic.note(w, addr)

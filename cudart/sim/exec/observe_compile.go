@@ -113,6 +113,10 @@ func (c *compiler) observeAccess(o *op) {
 				a.Lanes |= 1 << lane
 			}
 		}
+		if many := w.multicastLanes(a); many != 0 { // an access to each member; other kinds of access fault
+			a.Lanes &^= many
+			w.observeMembers(*a, many, &a.Addresses)
+		}
 		if a.Lanes != 0 {
 			w.grid.cfg.Observer.Access(w.site(), a)
 		}

@@ -24,20 +24,43 @@ func (c *compiler) observeMulticast(o *op) {
 		if err := access(w, o, mask); err != nil {
 			return err
 		}
-		for i := 0; ; i++ {
-			a := shape
-			for m := mask; m != 0; m &= m - 1 {
-				lane := lowest(m)
-				addr := addresses[lane] + o.mem.bias
-				if r, _ := w.grid.multicast(addr); i < len(r.Members) {
-					a.Lanes |= 1 << lane
-					a.Addresses[lane] = r.Members[i].Base + addr - r.Base
-				}
+		for lane := range addresses {
+			addresses[lane] += o.mem.bias
+		}
+		w.observeMembers(shape, mask, &addresses)
+		return nil
+	}
+}
+
+// observeMembers tells of one access to each member of the multicast addresses of lanes.
+func (w *warp) observeMembers(shape ObservedAccess, mask uint32, addresses *lanes) {
+	shape.Multicast, shape.Unchanged = true, 0
+	for i := 0; ; i++ {
+		a := shape
+		a.Lanes = 0
+		for m := mask; m != 0; m &= m - 1 {
+			lane := lowest(m)
+			if r, _ := w.grid.multicast(addresses[lane]); i < len(r.Members) {
+				a.Lanes |= 1 << lane
+				a.Addresses[lane] = r.Members[i].Base + addresses[lane] - r.Base
 			}
-			if a.Lanes == 0 {
-				return nil
-			}
-			w.grid.cfg.Observer.Access(w.site(), &a)
+		}
+		if a.Lanes == 0 {
+			return
+		}
+		w.grid.cfg.Observer.Access(w.site(), &a)
+	}
+}
+
+// multicastLanes are the lanes of an access that have a multicast address, among those that the grid has used.
+func (w *warp) multicastLanes(a *ObservedAccess) (lanes uint32) {
+	if len(w.grid.multicasts) == 0 {
+		return 0
+	}
+	for m := a.Lanes; m != 0; m &= m - 1 {
+		if _, ok := w.grid.multicasts[a.Addresses[lowest(m)]>>RegionShift]; ok {
+			lanes |= 1 << lowest(m)
 		}
 	}
+	return lanes
 }
