@@ -79,8 +79,8 @@ type Needs struct {
 	Library string
 	// Unbounded: its kernels wait for peers without a bound of their own. The rank supervises them.
 	Unbounded bool
-	// SeparateOutput: it does not run in place.
-	SeparateOutput bool
+	// SeparateOutput: it does not run in place. OneBuffer: it runs only in place.
+	SeparateOutput, OneBuffer bool
 	// FreshArguments: arguments change from call to call, so that no graph can replay it.
 	FreshArguments bool
 	// GPU: its code is for GPUs alone, and the simulator cannot run it.

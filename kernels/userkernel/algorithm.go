@@ -49,7 +49,8 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 		Stepwise:   f.Contract.Stepwise,
 		Ordered:    f.Contract.Order == "rank",
 		Needs: collective.Needs{
-			Peers: true, SeparateOutput: f.Contract.InPlace == "no", FreshArguments: changes(f),
+			Peers: true, SeparateOutput: f.Contract.InPlace == "no", OneBuffer: f.Contract.InPlace == "only",
+			FreshArguments: changes(f),
 			Multicast: f.UsesMulticast(), GPU: a.forGPUs(), Unbounded: true,
 		},
 		BeginsEarly: f.BeginsEarly(),
@@ -182,7 +183,7 @@ func (a *algorithm) values(call collective.Call, world int) kernelfile.Call {
 	return kernelfile.Call{
 		World: world, Root: call.Root,
 		Type: call.DType.Name, Op: string(call.Op), ElementBytes: int64(call.DType.Size), Count: call.Count,
-		InPlace: call.InPlace, Blocks: call.Blocks,
+		InPlace: call.InPlace || a.Needs.OneBuffer, Blocks: call.Blocks,
 		InputBytes: call.Bytes() * a.shape.Send.Of(world), OutputBytes: call.Bytes() * a.shape.Recv.Of(world),
 	}
 }

@@ -24,7 +24,7 @@ type Case struct {
 	RequestedBytes int64
 }
 
-// newCases are a call out of place and, where possible, in place.
+// newCases are a call out of place and one in place, where both are possible.
 func newCases(s collective.Shape, world int, chosen choice) []Case {
 	c := Case{
 		Algorithm: chosen.algorithm, Shape: s, world: world, Call: chosen.call, Why: chosen.why,
@@ -39,6 +39,9 @@ func newCases(s collective.Shape, world int, chosen choice) []Case {
 	}
 	inPlace := c
 	inPlace.InPlace = true
+	if c.Algorithm.Needs.OneBuffer {
+		return []Case{inPlace}
+	}
 	return []Case{c, inPlace}
 }
 

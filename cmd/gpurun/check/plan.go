@@ -262,6 +262,9 @@ func (c plannedCase) variants() []plannedCase {
 	}
 	a := c.calls.Algorithm
 	_, _, _, inPlace := c.calls.Shape.InPlace(0)
+	if inPlace && a.Needs.OneBuffer {
+		c.calls.InPlace, c.command.InPlace = true, true
+	}
 	all := []plannedCase{c}
 	add := func(name string, change func(*plannedCase)) {
 		v := c
@@ -271,7 +274,7 @@ func (c plannedCase) variants() []plannedCase {
 		v.command.Launches = v.calls.Launches
 		all = append(all, v)
 	}
-	if inPlace && !a.Needs.SeparateOutput {
+	if inPlace && !a.Needs.SeparateOutput && !a.Needs.OneBuffer {
 		add("in place", func(v *plannedCase) { v.calls.InPlace = true })
 	}
 	if a.BeginsEarly || a.File == "" && a.HasPDL(c.calls.Call(0)) {
