@@ -59,7 +59,7 @@ func (p *Plan) addFile(ctx context.Context, path, of string, notify func(string)
 		}
 		for _, d := range types {
 			for _, op := range ops {
-				for _, on := range p.options.arches() {
+				for _, on := range p.options.archesOf(a, d, op, world) {
 					sizes := p.sizesOf(f, bundle, checktask.Calls{Algorithm: a, Shape: shape, DType: d, Op: op}, world)
 					if err := p.addCase(shape, a, d, op, on, world, sizes); err != nil {
 						return &exit.UsageError{Err: err}

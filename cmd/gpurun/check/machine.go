@@ -7,6 +7,7 @@ import (
 	"gpurun/cmd/gpurun/exit"
 	"gpurun/cmd/gpurun/settings"
 	"gpurun/cmd/gpurun/suggest"
+	"gpurun/kernels/collective"
 )
 
 // arch is a compute capability of the devices.
@@ -48,4 +49,24 @@ func (o *Options) arches() []arch {
 		return []arch{usualArch}
 	}
 	return o.Arches
+}
+
+// archesOf are those of a kernel file. If none is asked for, that is the usual one, or another one that it has a kernel
+// for: code for sm_90a runs on devices of compute capability 9.0 alone.
+func (o *Options) archesOf(a *collective.Algorithm, d collective.DType, op collective.Op, world int) []arch {
+	if len(o.Arches) > 0 {
+		return o.Arches
+	}
+	all := []arch{usualArch}
+	for _, word := range settings.SimArches() {
+		if on, err := parseArch(word); err == nil {
+			all = append(all, on)
+		}
+	}
+	for _, on := range all {
+		if _, ok := a.Find(d, op, collective.NoEpilogue, world, on.sm()); ok {
+			return []arch{on}
+		}
+	}
+	return all[:1]
 }
