@@ -154,8 +154,8 @@ func TestArguments(t *testing.T) {
 		`{struct = [{pointers = "pad"}, {u8 = 1}], align = 16}`: "0:pad+0 1:pad+0 2:pad+0 1",
 		`{u8 = 1}, {struct = [{u8 = 2}, {u64 = 3}]}`:            "1 2 3",
 
-		`{pointers = "pad", entries = "world - 1", rank = "i < rank ? i : i + 1"}`: "0:pad+0 2:pad+0",
-		`{table = "input", entries = 4, rank = "i % 2", pad = 5}`:                  "table0 | 0:input+0 1:input+0 0:input+0 1:input+0 0",
+		`{pointers = "pad", entries = 2, rank = "2 * i"}`:             "0:pad+0 2:pad+0",
+		`{table = "pad", entries = "world", rank = "i % 2", pad = 4}`: "table0 | 0:pad+0 1:pad+0 0:pad+0 0",
 		`{structs = [{u32 = "i"}, {pointer = "pad", rank = "1 - i % 2"}], entries = "world + 1"}`: "table0 | " +
 			"0 1:pad+0 1 0:pad+0 2 1:pad+0 3 0:pad+0",
 		`{struct = [{pointer = "pad"}, {u32 = "i"}], pad = 4}, {u64 = 5}`:    "0:pad+0 0 1:pad+0 1 2:pad+0 2 0 0 5",
