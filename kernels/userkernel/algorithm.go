@@ -51,7 +51,7 @@ func New(f *kernelfile.File, b *kernelfile.Bundle, shape collective.Shape) *coll
 		Needs: collective.Needs{
 			Peers: true, SeparateOutput: f.Contract.InPlace == "no", OneBuffer: f.Contract.InPlace == "only",
 			FreshArguments: changes(f),
-			Multicast: f.UsesMulticast(), GPU: a.forGPUs(), Unbounded: true,
+			Multicast:      f.UsesMulticast(), GPU: a.forGPUs(), Unbounded: true,
 		},
 		BeginsEarly: f.BeginsEarly(),
 
