@@ -20,7 +20,7 @@ func (b *binder) tensor(p *packer, a *Arg) error {
 	if err != nil {
 		return b.file.errorAt(a.Line, "tensor map of buffer %s: %v", a.Buffer.Text, err)
 	}
-	copy(p.place(cudart.TensorMapBytes, cudart.TensorMapAlign), encoded[:])
+	copy(p.place(cudart.TensorMapBytes, max(cudart.TensorMapAlign, a.Align)), encoded[:])
 	return nil
 }
 

@@ -47,7 +47,8 @@ func hint(f Field, p Param) string {
 	kind, _, _ := strings.Cut(f.What, " ")
 	switch {
 	case f.Bytes == p.Bytes:
-		return fmt.Sprintf(": the parameter's alignment is %d, the argument's %d; structs and bytes take align = %d",
+		return fmt.Sprintf(": the parameter's alignment is %d, the argument's %d; structs, bytes and tensor maps take "+
+			"align = %d",
 			p.Align, f.Align, p.Align)
 	case number && p.Bytes > 8:
 		return ": it is a struct by value"

@@ -36,6 +36,7 @@ func TestArgumentsFitParameters(t *testing.T) {
 		{`{u32 = 1}, {struct = [{u32 = 1}], align = 16}`, []Param{p4, {16, 16}}},
 		{`{u32 = 1}, {bytes = "00 01", align = 2}`, []Param{p4, {2, 2}}},
 		{`{u32 = 1}, {tensormap = "input", sizes = [64], box = [64]}`, []Param{p4, {128, 64}}},
+		{`{u32 = 1}, {tensormap = "input", sizes = [64], box = [64], align = 128}`, []Param{p4, {128, 128}}},
 		{`{u32 = 1}, {null = "rest"}`, []Param{p4, p8, p8}},
 		{`{u32 = 1}, {null = "rest"}`, []Param{p4}},
 		{`{u64 = 1}, {bytes = "0102030405060708"}`, []Param{p8, p8}}, // at a multiple of 8 anyway
@@ -76,7 +77,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		{
 			`{u32 = 1}, {struct = [{u32 = 1}, {u32 = 2}]}`,
 			"argument 1, struct {u32 1, u32 2}, is 8 bytes at 4, and the kernel's parameter 1 has 8 bytes at 8: " +
-				"the parameter's alignment is 8, the argument's 4; structs and bytes take align = 8",
+				"the parameter's alignment is 8, the argument's 4; structs, bytes and tensor maps take align = 8",
 			[]Param{p4, p8},
 		},
 		{

@@ -169,7 +169,7 @@ func (a *argReader) members(n *node) {
 	a.align()
 }
 
-// align reads the alignment of a struct or of bytes.
+// align reads the alignment of a struct, of bytes or of a tensor map.
 func (a *argReader) align() {
 	a.arg.Align = a.t.whole("align", 1, maxAlign)
 	if a.arg.Align&(a.arg.Align-1) != 0 {
@@ -222,6 +222,7 @@ func (a *argReader) tensor(n *node) {
 	m.Swizzle = a.t.number("swizzle", a.known)
 	m.L2 = a.t.number("l2", a.known)
 	m.FillNaN = a.t.truth("fill_nan")
+	a.align()
 	switch {
 	case len(m.Sizes) == 0:
 		a.d.fail(n.line, "a tensor map has sizes, the elements of each dimension, the innermost first")
