@@ -28,7 +28,7 @@ func NewCollective(ctx context.Context, f *pflag.FlagSet, c *collective.Collecti
 	if p.Problem != nil {
 		return p, nil // the other nodes are told
 	}
-	if err := p.loadKernelFiles(ctx, f, o.Notify); err != nil {
+	if err := p.loadKernelFiles(ctx, f, o); err != nil {
 		return nil, err
 	}
 	if err := p.leaveOut(p.unsupported); err != nil {

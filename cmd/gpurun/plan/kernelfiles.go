@@ -89,17 +89,17 @@ func orNone(ops []string) []string {
 	return ops
 }
 
-// loadKernelFiles loads the code of the job's kernel files.
-func (p *Plan) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, notify func(string)) error {
+// loadKernelFiles loads the code of the job's kernel files, and has the simulator take their architecture.
+func (p *Plan) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, o Options) error {
 	for i, b := range p.Job.KernelFiles {
 		file, text, err := kernelcode.Read(b.Path)
 		if err != nil {
 			return err
 		}
-		o := kernelcode.Options{
-			World: p.World(), Types: p.Job.DTypes, Ops: orNone(p.Job.Ops), Compile: flags.MayCompile(f), Notify: notify,
+		options := kernelcode.Options{
+			World: p.World(), Types: p.Job.DTypes, Ops: orNone(p.Job.Ops), Compile: flags.MayCompile(f), Notify: o.Notify,
 		}
-		if p.Job.KernelFiles[i], err = kernelcode.Load(ctx, file, text, o); err != nil {
+		if p.Job.KernelFiles[i], err = kernelcode.Load(ctx, file, text, options); err != nil {
 			return err
 		}
 		if path, found := kernelcode.MachineCode(p.Job.KernelFiles[i]); found && p.Host.Backend == "sim" {
@@ -107,7 +107,7 @@ func (p *Plan) loadKernelFiles(ctx context.Context, f *pflag.FlagSet, notify fun
 				"needs PTX", b.Path, path)}
 		}
 	}
-	return nil
+	return p.simulateArchOfFiles(o.lister())
 }
 
 // checkFiles says which of the files that are asked for, and of the further ones, cannot be written, or would take the
@@ -152,7 +152,7 @@ func CallOf(f *kernelfile.File, dtype, op string) (collective.DType, string, err
 }
 
 // remark adds a notice.
-func (p *CollectiveRun) remark(text string) {
+func (p *Plan) remark(text string) {
 	p.Remark = strings.TrimPrefix(p.Remark+"; ", "; ") + text
 }
 

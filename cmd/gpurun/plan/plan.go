@@ -44,6 +44,14 @@ type Options struct {
 	Trace bool
 }
 
+// lister is ListGPUs, or what asks the driver.
+func (o Options) lister() host.Lister {
+	if o.ListGPUs == nil {
+		return host.GPUs
+	}
+	return o.ListGPUs
+}
+
 // Plan is a job of built-in kernels that is about to run.
 type Plan struct {
 	session.Run
@@ -62,14 +70,10 @@ func (p *Plan) settle(ctx context.Context, f *pflag.FlagSet, o Options, job jobO
 	if err := p.read(f, o, o.Profiles, job); err != nil {
 		return err
 	}
-	list := o.ListGPUs
-	if list == nil {
-		list = host.GPUs
-	}
 	recorder := phases.FromContext(ctx)
 	recorder.Begin(phases.Find)
 	var err error
-	if p.Host, err = host.Find(p.Config, list); p.Node.Several() {
+	if p.Host, err = host.Find(p.Config, o.lister()); p.Node.Several() {
 		err = p.noteProblem(err)
 	}
 	if err != nil {

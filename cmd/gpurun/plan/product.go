@@ -31,7 +31,7 @@ func NewProduct(ctx context.Context, f *pflag.FlagSet, what *matmul.Operation, o
 	if err != nil {
 		return nil, err
 	}
-	if err := p.loadKernelFiles(ctx, f, o.Notify); err != nil {
+	if err := p.loadKernelFiles(ctx, f, o); err != nil {
 		return nil, err
 	}
 	if err := p.leaveOut(p.unsupported); err != nil {
