@@ -9,9 +9,16 @@ import (
 // ChunkBytes is how many bytes are decoded at a time. They lie next to each other along K.
 const ChunkBytes = 16
 
-// DecodeChunk decodes the elements of a chunk.
+// DecodeChunk decodes the elements of a chunk. Of 6-bit and 4-bit elements, a chunk has 16 behind one another and is
+// padded, unless to has room for 32 of 4 bits.
 func (f Format) DecodeChunk(to []Element, chunk *[ChunkBytes]byte) {
 	switch f.bits() {
+	case 4, 6:
+		bits := f.bits()
+		for i := range to[:len(to):len(to)] {
+			at := i * bits
+			to[i] = f.Decode(uint32(binary.LittleEndian.Uint16(pair(chunk, at/8))) >> (at % 8))
+		}
 	case 8:
 		to = to[:16]
 		for i, b := range chunk {
@@ -50,4 +57,12 @@ func (f Format) DecodeRegister(to []Element, apart int, register *simd.Lanes) {
 		}
 		f.DecodeChunk(to[row*apart:], &chunk)
 	}
+}
+
+// pair is two bytes of a chunk, of which the second may be behind it.
+func pair(chunk *[ChunkBytes]byte, at int) []byte {
+	if at == ChunkBytes-1 {
+		return []byte{chunk[at], 0}
+	}
+	return chunk[at:]
 }

@@ -12,10 +12,13 @@ const (
 	TF32                   // the upper 19 bits of an IEEE single; the others are ignored
 	E4M3                   // OFP8, without infinities
 	E5M2                   // OFP8, the upper half of a Half
+	E2M3                   // OCP MX, 6 bits without infinities and NaNs; two upper bits are ignored
+	E3M2                   // likewise
+	E2M1                   // OCP MX, 4 bits without infinities and NaNs; four upper bits are ignored
 )
 
-// bits is the width of an element in memory.
-func (f Format) bits() int { return [...]int{16, 16, 32, 8, 8}[f] }
+// bits is the width of an element in memory, where elements lie next to each other.
+func (f Format) bits() int { return [...]int{16, 16, 32, 8, 8, 6, 6, 4}[f] }
 
 // Element is a decoded operand.
 type Element struct {
@@ -43,6 +46,12 @@ func (f Format) Decode(b uint32) Element {
 		return allE4M3[uint8(b)]
 	case E5M2:
 		return half(uint16(b << 8))
+	case E2M3:
+		return allE2M3[b&63]
+	case E3M2:
+		return allE3M2[b&63]
+	case E2M1:
+		return allE2M1[b&15]
 	}
 	return half(uint16(b))
 }

@@ -66,3 +66,21 @@ const (
 	cutOfFloat8   = 10
 	extraOfFloat8 = -cutOfFloat8
 )
+
+// Tcgen05 is the same by tcgen05.mma. Blackwell's cores keep all bits of 8-bit, 6-bit and 4-bit floats: MMA-Sim has found 25
+// bits after the point for kinds with elements of up to 8 bits, and 35 for packed 4-bit elements with scale factors, where
+// packed is true. Neither has been compared with a GPU here.
+func (m Model) Tcgen05(f Format, packed bool) Model {
+	switch {
+	case packed:
+		m.Block, m.Extra = 4*m.Block, extraOfPacked
+	case f.bits() <= 8:
+		m.Block *= 2
+	case f == TF32:
+		m.Block /= 2
+	}
+	return m
+}
+
+// extraOfPacked makes 35 bits after the point.
+const extraOfPacked = 35 - 23
