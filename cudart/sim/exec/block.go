@@ -31,7 +31,10 @@ type block struct {
 	overwritten []overwritten // by stores that asynchronous copies may not see yet
 
 	warpgroups []*warpgroup   // nil until used
-	generic    *genericStores // nil in kernels without wgmma
+	generic    *genericStores // nil in kernels without wgmma and tcgen05
+
+	tensorMemory *tensorMemory      // nil until used
+	tensorQueue  []*tensorOperation // operations of tensor cores that threads have issued
 
 	launchedDependents bool
 }

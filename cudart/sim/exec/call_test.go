@@ -458,7 +458,7 @@ func TestKernelsAreRefusedOneByOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for entry, want := range map[string]string{
-		"lacks": "test.ptx:9: tcgen05 is not implemented", "undefined": "nowhere is declared and not defined",
+		"lacks": "test.ptx:9: tcgen05 needs a target such as sm_100a", "undefined": "nowhere is declared and not defined",
 		"launches": "device runtime",
 		"external": `"elsewhere" is extern`, "textured": "textures",
 		"counts": "the call has 1 arguments and 0 results, and the function 0 and 0",

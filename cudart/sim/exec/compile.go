@@ -40,7 +40,11 @@ type compiler struct {
 
 	asyncs []*wgmmaInst // and the ops that wait for them
 	waits  []int
-	moved  *wmmaMove // of the last wmma.load or wmma.store
+	// tcgen05.ld, and the ops that wait for them.
+	tensorLoads []tensorLoad
+	tensorWaits []int
+
+	moved *wmmaMove // of the last wmma.load or wmma.store
 }
 
 // ref is a place in an op that holds a register number, so that registers can

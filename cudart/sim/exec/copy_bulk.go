@@ -9,6 +9,7 @@ type bulkInst struct {
 	multicast *int32         // the register of the mask of ranks; nil without
 	reduction *bulkReduction // nil of a copy
 	size      int32          // the register; not of tensors
+	pair      bool           // .cta_group::2: the mbarrier may be in the other block of the pair
 	byteMask  *int32         // the register of the mask of bytes; nil without
 }
 
@@ -145,7 +146,7 @@ func (w *warp) eachTarget(k *bulkInst, lane int, bytes uint64, copyTo func(addr 
 	if err != nil {
 		return err
 	}
-	if to>>rankShift != barrier>>rankShift {
+	if to>>rankShift != barrier>>rankShift && !(k.pair && rankOf(to)^1 == rankOf(barrier)) {
 		return w.fault(IllegalInstruction, lane, "the copy goes to block %d of the cluster and its mbarrier is in block %d",
 			rankOf(to), rankOf(barrier))
 	}
@@ -162,8 +163,11 @@ func (w *warp) eachTarget(k *bulkInst, lane int, bytes uint64, copyTo func(addr 
 		if err != nil {
 			return err
 		}
-		if err := w.startCounted(&transfer{warp: w, lane: lane, copier: c, bytes: bytes},
-			withRank(barrier, rank)); err != nil {
+		at := rank
+		if k.pair { // of each pair the block whose rank is as even or odd as that of the barrier that is named
+			at = rank&^1 | rankOf(barrier)&1
+		}
+		if err := w.startCounted(&transfer{warp: w, lane: lane, copier: c, bytes: bytes}, withRank(barrier, at)); err != nil {
 			return err
 		}
 	}

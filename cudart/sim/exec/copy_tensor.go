@@ -27,12 +27,16 @@ type tensorInst struct {
 
 // tensorCopy compiles, for 1 to 5 dimensions,
 //
-//	cp.async.bulk.tensor.2d.{shared::cta,shared::cluster}.global{.tile}.mbarrier::complete_tx::bytes{.multicast::cluster} [dst], [map, {c0, c1}], [mbarrier] {, ranks};
+//	cp.async.bulk.tensor.2d.{shared::cta,shared::cluster}.global{.tile}.mbarrier::complete_tx::bytes{.cta_group}{.multicast::cluster} [dst], [map, {c0, c1}], [mbarrier] {, ranks};
 //	cp.async.bulk.tensor.2d.global.shared::cta{.tile}.bulk_group [map, {c0, c1}], [src];
 //	cp.reduce.async.bulk.tensor.2d.global.shared::cta.op{.tile}.bulk_group [map, {c0, c1}], [src];
 func (c *compiler) tensorCopy(o *op, reduce bool) {
 	k := &tensorInst{rank: c.takeTensorShape()}
 	to, from := c.takeSpace(), c.takeSpace()
+	if group := c.take("cta_group::1", "cta_group::2"); group != "" {
+		c.needs(100, 8, 6)
+		k.pair = group == "cta_group::2"
+	}
 	if reduce {
 		if k.reduces = c.takeReductionName(); to != ptx.Global {
 			c.fail("cp.reduce.async.bulk.tensor goes to .global")

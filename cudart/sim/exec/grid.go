@@ -215,6 +215,9 @@ func (b *block) turn(quantum int) (spun bool, err error) {
 	if err := b.multiplySome(3); err != nil {
 		return false, err
 	}
+	if err := b.performTensor(); err != nil {
+		return false, err
+	}
 	b.shuffle()
 	for _, w := range b.warps {
 		if w.live == 0 {

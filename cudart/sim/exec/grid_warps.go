@@ -115,6 +115,11 @@ func (t Warp) Turn(quantum, accesses int) (state WarpState, instructions, strong
 	if err := b.multiplySome(3); err != nil {
 		return WarpExited, 0, 0, err
 	}
+	for _, b := range b.cluster.blocks { // one whose warps all wait has no turn
+		if err := b.performTensor(); err != nil {
+			return WarpExited, 0, 0, err
+		}
+	}
 	before := g.stats.WarpInstructions
 	g.sync.begun, g.sync.first = before, false
 	w.watch.parked = false
@@ -174,6 +179,12 @@ func (w *warp) endEarly(executed int, err error) (outcome, error) {
 // leave removes a block that has exited.
 func (g *Grid) leave(b *block) error {
 	b.performAll()
+	if err := b.performAllTensor(); err != nil {
+		return err
+	}
+	if err := b.checkTensorMemory(); err != nil {
+		return err
+	}
 	if err := b.checkIncoming(); err != nil {
 		return err
 	}

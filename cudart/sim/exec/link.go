@@ -109,6 +109,7 @@ func (u *unit) compile(l *linker) error {
 	c.useResults()
 	c.bindCalls(l)
 	c.keepAsync()
+	c.keepTensorLoads()
 	c.allocate()
 	c.name()
 	k.async = asyncRegisters(c.asyncs)
@@ -143,6 +144,7 @@ func (l *linker) link() {
 		k.presets = append(k.presets, u.c.kernel.presets...)
 		k.async = append(k.async, u.c.kernel.async...)
 		k.copiesShared = k.copiesShared || u.c.kernel.copiesShared
+		k.usesTensorCores = k.usesTensorCores || u.c.kernel.usesTensorCores
 		k.usesHeap = k.usesHeap || u.c.kernel.usesHeap
 	}
 	k.frame, k.units = int(l.units[0].frame), l.units

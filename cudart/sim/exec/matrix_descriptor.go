@@ -11,6 +11,8 @@ type tile struct {
 	leading, stride uint64 // bytes
 	swizzle         uint64 // bytes of a swizzled row: 32, 64 or 128, and 16 without
 	mnMajor         bool
+	pairs           bool   // chunks are swizzled in pairs, in patterns of four rows: 128 bytes with 32-byte atomicity
+	phase           uint64 // the matrix base offset: the number, modulo 8, of the 128 bytes in which the pattern begins
 }
 
 // chunkBytes is the unit that swizzling moves about, and rowOfK the bytes of a row along K; those of B are twice as many
@@ -38,6 +40,8 @@ func (t *tile) chunk(i, j uint64) uint64 {
 	wide := t.swizzle / chunkBytes // chunks of a row of the pattern
 	var at uint64
 	switch {
+	case t.mnMajor && t.pairs:
+		at = i%wide*chunkBytes + i/wide*t.leading + j%4*t.swizzle + j/4*t.stride
 	case t.mnMajor && wide == 1:
 		at = i*t.stride + j%8*chunkBytes + j/8*t.leading
 	case t.mnMajor:
@@ -48,8 +52,12 @@ func (t *tile) chunk(i, j uint64) uint64 {
 		at = i*chunkBytes + j%8*t.swizzle + j/8*t.stride
 	}
 	at += t.start
-	// Bits 4 and up are exclusive-ored with bits 7 and up, as many as count chunks.
-	return at ^ at>>3&(t.swizzle-chunkBytes)
+	// Bits 4 and up are exclusive-ored with bits 7 and up, as many as count chunks, or of pairs bits 5 and 6.
+	row := at>>7 - t.phase
+	if t.pairs {
+		return at ^ row&3<<5
+	}
+	return at ^ row<<4&(t.swizzle-chunkBytes)
 }
 
 // loadTile decodes rows of k elements along K, of which a chunk has so many. Where a chunk

@@ -185,6 +185,11 @@ func (c *compiler) keepAsync() {
 		}
 	}
 	c.refs = append(c.refs, kept...)
+	c.sortRefs()
+}
+
+// sortRefs puts refs in the order of the code again.
+func (c *compiler) sortRefs() {
 	slices.SortStableFunc(c.refs, func(a, b ref) int { return cmp.Compare(a.at, b.at) })
 }
 

@@ -197,7 +197,6 @@ func TestModuleVariables(t *testing.T) {
 // What is not implemented is refused when a kernel is compiled, by name.
 func TestRefusals(t *testing.T) {
 	for body, want := range map[string]string{
-		"tcgen05.fence::before_thread_sync;":                  "tcgen05 is not implemented",
 		"suq.width.b32 %a, [t];":                              "suq is not implemented: textures",
 		"ex2.f32 %a, %b;":                                     "needs .approx",
 		"add.rz.f16 %a, %b, %c;":                              "does not implement .rz",

@@ -25,7 +25,7 @@ type genericStores struct {
 }
 
 func newGenericStores(k *Kernel, shared *span) *genericStores {
-	if len(k.async) == 0 || k.program.observed { // what observes it judges the stores itself
+	if len(k.async) == 0 && !k.usesTensorCores || k.program.observed { // what observes it judges the stores itself
 		return nil
 	}
 	return &genericStores{notes: make([]uint8, shared.size/noteBytes+1)}

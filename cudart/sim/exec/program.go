@@ -49,6 +49,8 @@ type Kernel struct {
 
 	copiesShared bool // it has bulk copies from shared memory
 	usesHeap     bool // it calls malloc or free
+	// usesTensorCores: it has tcgen05.mma or cp, which read shared memory through the async proxy.
+	usesTensorCores bool
 
 	spare    sync.Pool // *warpMemory of warps that have exited
 	followed followedLoads

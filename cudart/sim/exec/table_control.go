@@ -3,8 +3,7 @@ package exec
 // controlInstructions are the sections 9.7.12 to 9.7.17.
 func controlInstructions() []instruction {
 	const (
-		sums           = "all operations on 32 and 64 bits; .add on .f16 .bf16 .f16x2 .bf16x2 .f32 .f64; vectors of floats"
-		noTensorMemory = "tensor memory and tensor cores of the 5th generation are not modeled; compile for sm_90a"
+		sums = "all operations on 32 and 64 bits; .add on .f16 .bf16 .f16x2 .bf16x2 .f32 .f64; vectors of floats"
 	)
 	return []instruction{
 		{"9.7.12.3", "bra", ".uni", (*compiler).branch},
@@ -47,7 +46,10 @@ func controlInstructions() []instruction {
 		{
 			"9.7.15.5", "wgmma", ".mma_async, with .sp; .fence .commit_group .wait_group", (*compiler).matrix,
 		},
-		{"9.7.16", "tcgen05", noTensorMemory, nil},
+		{
+			"9.7.16", "tcgen05", ".alloc .dealloc .relinquish_alloc_permit .ld .st .wait .cp .shift .mma .commit .fence; " +
+				"all kinds and shapes; dense matrices", (*compiler).tcgen05,
+		},
 		{"9.7.17.1", "stacksave", ".u64", (*compiler).stack},
 		{"9.7.17.2", "stackrestore", ".u64", (*compiler).stack},
 		{"9.7.17.3", "alloca", ".u64; with an alignment", (*compiler).stack},

@@ -36,11 +36,14 @@ type warp struct {
 
 	maxRegisters []uint64 // what its setmaxnreg have asked for
 
-	scratch    lanes            // of ops that compute all lanes and keep some
-	offsets    lanes            // scratch of loads and stores
-	groups     [2][]groups      // of each lane, by kind; nil until used
-	async      asyncState       // of wgmma
-	memberPtrs []unsafe.Pointer // scratch of multimem instructions
+	scratch lanes       // of ops that compute all lanes and keep some
+	offsets lanes       // scratch of loads and stores
+	groups  [2][]groups // of each lane, by kind; nil until used
+	async   asyncState  // of wgmma
+	// tensorMoves are tcgen05.ld and st that the warp has not waited for.
+	tensorMoves  []*pendingTensorMove
+	tensorIssued map[int]*ObservedCopy // by lane: the last operation of tensor cores, in observed programs
+	memberPtrs   []unsafe.Pointer      // scratch of multimem instructions
 }
 
 // outcome is how a warp's turn ended.
