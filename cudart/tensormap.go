@@ -60,17 +60,52 @@ const (
 	TensorFloat32FTZ
 	TensorTF32
 	TensorTF32FTZ
+	// Elements of 4 and 6 bits, which are packed in device memory, 16 behind one another. In shared memory 16 elements
+	// take 8 bytes, or with Padded in the name 16 bytes, of which the last ones are not written.
+	TensorPacked4
+	TensorPacked4Padded
+	TensorPacked6Padded
 )
 
 // bytesOfTypes are the sizes of the types.
 var bytesOfTypes = [...]int{1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4}
 
-// Bytes is the size of an element, or 0 for an unknown type.
+// Bytes is the size of an element, or 0 for an unknown type and for those of less than a byte.
 func (t TensorType) Bytes() int {
 	if int(t) < len(bytesOfTypes) {
 		return bytesOfTypes[t]
 	}
 	return 0
+}
+
+// Group is how many elements are packed together, and their bytes in device memory and in shared memory: one element of
+// most types, 16 of those with less than a byte. All are 0 for an unknown type.
+func (t TensorType) Group() (elements, device, shared int) {
+	switch t {
+	case TensorPacked4:
+		return 16, 8, 8
+	case TensorPacked4Padded:
+		return 16, 8, 16
+	case TensorPacked6Padded:
+		return 16, 12, 16
+	}
+	if n := t.Bytes(); n > 0 {
+		return 1, n, n
+	}
+	return 0, 0, 0
+}
+
+func (t TensorType) known() bool { elements, _, _ := t.Group(); return elements > 0 }
+
+// alignment is what box and tensor have a multiple of in dimension 0, in elements.
+func (t TensorType) alignment() int {
+	switch t {
+	case TensorPacked4:
+		return 16
+	case TensorPacked4Padded, TensorPacked6Padded:
+		return 128
+	}
+	return 1
 }
 
 // IsFloat reports whether elements are floating-point numbers.
@@ -88,7 +123,7 @@ const (
 func (m *TensorMap) Check() error {
 	rank := len(m.Sizes)
 	switch {
-	case m.Type.Bytes() == 0:
+	case !m.Type.known():
 		return fmt.Errorf("%d is no type of tensor elements", m.Type)
 	case rank < 1 || rank > maxDimensions:
 		return fmt.Errorf("a tensor map cannot have %d dimensions; 1 to %d are possible", rank, maxDimensions)
@@ -120,8 +155,10 @@ func (m *TensorMap) checkBox() error {
 			return fmt.Errorf("dimension %d of the box cannot have %d elements; 1 to %d are possible", i, n, maxBox)
 		}
 	}
-	row := m.Box[0] * m.Type.Bytes()
-	switch {
+	row := m.sharedBytes(m.Box[0])
+	switch align := m.Type.alignment(); {
+	case m.Box[0]%align != 0 || m.Sizes[0]%int64(align) != 0:
+		return fmt.Errorf("a tensor of type %d and its boxes need a multiple of %d elements in dimension 0", m.Type, align)
 	case m.Steps != nil && len(m.Steps) != len(m.Box):
 		return fmt.Errorf("a tensor of %d dimensions has %d steps", len(m.Box), len(m.Steps))
 	case m.Steps != nil && (m.Steps[0] != 1 || slices.Min(m.Steps) < 1 || slices.Max(m.Steps) > maxStep):
@@ -154,12 +191,19 @@ func (m *TensorMap) Step(dimension int) int {
 	return m.Steps[dimension]
 }
 
+// sharedBytes is what elements of a row take in shared memory.
+func (m *TensorMap) sharedBytes(elements int) int {
+	group, _, shared := m.Type.Group()
+	return elements / group * shared
+}
+
 // BoxBytes is what one box takes in shared memory, and what a load of it adds to
-// an mbarrier's transaction count, whatever lies outside the tensor.
+// an mbarrier's transaction count, whatever lies outside the tensor. A load of padded elements adds their bytes in device
+// memory.
 func (m *TensorMap) BoxBytes() int {
-	n := m.Type.Bytes()
-	for i, extent := range m.Box {
-		n *= (extent + m.Step(i) - 1) / m.Step(i)
+	n := m.sharedBytes(m.Box[0])
+	for i, extent := range m.Box[1:] {
+		n *= (extent + m.Step(i+1) - 1) / m.Step(i+1)
 	}
 	return n
 }

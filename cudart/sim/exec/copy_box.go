@@ -31,7 +31,10 @@ func (w *warp) boxParts(m *tensorMap, k *tensorInst, lane int) ([]part, error) {
 	for d, reg := range k.coordinates {
 		corner[d] = int64(int32(w.regs[reg][lane]))
 	}
-	if at := corner[0] * int64(m.element); at%cornerAlign != 0 {
+	if m.group > 1 && corner[0]%m.group != 0 {
+		return nil, w.fault(IllegalInstruction, lane, "the first coordinate, %d, is not a multiple of %d", corner[0], m.group)
+	}
+	if at := corner[0] / m.group * int64(m.unpacked); at%cornerAlign != 0 {
 		return nil, w.fault(IllegalInstruction, lane,
 			"the first coordinate, %d, is %d bytes from the beginning of a row, which is not a multiple of %d", corner[0], at,
 			cornerAlign)
@@ -44,18 +47,21 @@ func (w *warp) boxParts(m *tensorMap, k *tensorInst, lane int) ([]part, error) {
 			continue
 		}
 		p := &parts[i]
-		p.from, p.to = uint64(from)*m.element, uint64(to)*m.element
+		p.from, p.to = uint64(from/m.group)*m.unpacked, uint64(to/m.group)*m.unpacked
 		if k.barrier == nil { // the box ends with a unit, too
 			p.to = (p.to + storeUnit - 1) / storeUnit * storeUnit
 		}
 		var err error
-		p.addr = at + uint64(max(0, corner[0]))*m.element
-		if p.p, err = w.rangeAt(p.addr, p.to-p.from, 1, lane); err != nil {
+		p.addr = at + uint64(max(0, corner[0])/m.group)*m.packed
+		if p.p, err = w.rangeAt(p.addr, m.inTensor(p.to-p.from), 1, lane); err != nil {
 			return nil, err
 		}
 	}
 	return parts, nil
 }
+
+// inTensor is the bytes in the tensor of a part that has so many in shared memory.
+func (m *tensorMap) inTensor(bytes uint64) uint64 { return bytes / m.unpacked * m.packed }
 
 // rowAt is the address of the tensor's row in which row i of the box lies, if
 // there is one.
@@ -95,11 +101,27 @@ func (b *boxLoad) fetch(t *transfer) {
 	b.data = make([]byte, b.row()*b.rows())
 	b.fill()
 	b.eachPart(func(data []byte, tensor unsafe.Pointer) {
+		if b.padded() {
+			b.fetchPadded(t, data, tensor)
+			return
+		}
 		copy(data, unsafe.Slice((*byte)(tensor), len(data)))
 		t.staleData(data, tensor)
 		t.forward(data, tensor, false)
 		b.round(data)
 	})
+}
+
+// fetchPadded copies groups that take more bytes in shared memory than in the tensor. What is behind them stays 0, which
+// is not documented.
+func (b *boxLoad) fetchPadded(t *transfer, data []byte, tensor unsafe.Pointer) {
+	for at := uint64(0); at < uint64(len(data)); at += b.unpacked {
+		group := data[at:][:b.packed]
+		copy(group, unsafe.Slice((*byte)(tensor), b.packed))
+		t.staleData(group, tensor)
+		t.forward(group, tensor, false)
+		tensor = unsafe.Add(tensor, b.packed)
+	}
 }
 
 func (b *boxLoad) deliver(*transfer) {

@@ -106,10 +106,13 @@ func (w *warp) startTensor(k *tensorInst, lane int) error {
 	}
 	bytes := m.row() * m.rows()
 	if k.barrier != nil {
-		return w.eachTarget(&k.bulkInst, lane, bytes, func(to uint64) (copier, error) {
+		return w.eachTarget(&k.bulkInst, lane, m.counted(), func(to uint64) (copier, error) {
 			shared, err := w.writableAt(to, bytes, boxAlign, lane)
 			return &boxLoad{box{tensorMap: m, parts: parts, at: to, shared: shared}}, err
 		})
+	}
+	if m.group > 1 {
+		return w.fault(IllegalInstruction, lane, "a tensor of type %d, with elements of less than a byte, can only be loaded", m.typ)
 	}
 	if err := w.checkCorner(k, lane); err != nil {
 		return err

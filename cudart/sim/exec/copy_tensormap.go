@@ -65,7 +65,10 @@ func EncodeTensorMap(m cudart.TensorMap) (out [cudart.TensorMapBytes]byte) {
 // tensorMap is a decoded one.
 type tensorMap struct {
 	typ           cudart.TensorType
-	element       uint64 // bytes
+	element       uint64 // bytes; 0 of elements of less than a byte
+	group         int64  // elements that are packed together, with their bytes in the tensor and in shared memory
+	packed        uint64
+	unpacked      uint64
 	rank, swizzle uint64
 	fillNaN       bool
 	base          uint64
@@ -79,8 +82,9 @@ type tensorMap struct {
 func decodeTensorMap(data []byte) (m tensorMap, ok bool) {
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
 	m.typ, m.rank, m.swizzle = cudart.TensorType(data[mapType]), uint64(data[mapRank]), uint64(data[mapSwizzle])
-	m.element = uint64(m.typ.Bytes())
-	if word(mapMagic) != tensorMagic || m.element == 0 || m.rank < 1 || m.rank > 5 {
+	group, inTensor, inShared := m.typ.Group()
+	m.element, m.group, m.packed, m.unpacked = uint64(m.typ.Bytes()), int64(group), uint64(inTensor), uint64(inShared)
+	if word(mapMagic) != tensorMagic || m.group == 0 || m.rank < 1 || m.rank > 5 {
 		return m, false
 	}
 	m.fillNaN, m.base = data[mapFill] == 1, word(mapBase)
@@ -107,7 +111,13 @@ func (m *tensorMap) copies() bool {
 }
 
 // row is the bytes of the box's innermost dimension, and rows how many there are.
-func (m *tensorMap) row() uint64 { return uint64(m.box[0]) * m.element }
+func (m *tensorMap) row() uint64 { return uint64(m.box[0]/m.group) * m.unpacked }
+
+// counted is the bytes of a box that an mbarrier waits for.
+func (m *tensorMap) counted() uint64 { return uint64(m.box[0]/m.group) * m.packed * m.rows() }
+
+// padded reports whether a group takes more bytes in shared memory.
+func (m *tensorMap) padded() bool { return m.packed != m.unpacked }
 
 func (m *tensorMap) rows() uint64 {
 	n := uint64(1)

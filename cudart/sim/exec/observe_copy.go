@@ -54,7 +54,7 @@ func (t *transfer) addTo(c *ObservedCopy) {
 		shared(b.at, b.row()*b.rows())
 		for _, p := range b.parts {
 			if p.p != nil {
-				tensor(p.addr, p.to-p.from)
+				tensor(p.addr, b.inTensor(p.to-p.from))
 			}
 		}
 	}
