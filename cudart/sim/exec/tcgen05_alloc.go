@@ -102,7 +102,11 @@ func (b *block) wakeTensor() {
 
 // storeTensorAddress writes the address that an allocation returns.
 func (w *warp) storeTensorAddress(o *op, address uint32) error {
-	p, err := w.writable(o, w.regs[o.a][0], 0)
+	base := w.regs[o.a][0]
+	if o.mem.own && w.owns(base) { // ThunderKittens, tested on GPUs, gives a generic address where .shared::cta stands
+		base -= sharedWindow
+	}
+	p, err := w.writable(o, base, 0)
 	if err != nil {
 		return err
 	}

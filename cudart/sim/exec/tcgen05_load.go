@@ -6,10 +6,10 @@ import (
 	"gpurun/cudart/sim/ptx"
 )
 
-// tcgen05.ld and st are asynchronous. A load reads tensor memory when the warp executes tcgen05.wait::ld, with disorder at
-// a random time before, and only then its registers have the values: until then they hold what is no number. A store reads
-// its registers at once, and writes tensor memory at tcgen05.wait::st, with disorder at a random time before. So a kernel
-// without the wait gets wrong results.
+// tcgen05.ld and st are asynchronous. Without disorder they are performed at once: GPUs perform those of a warp in order, and
+// an instruction that reads a register waits for the load. PTX promises neither, and with disorder the executor uses that
+// freedom. A load reads tensor memory at a random time until the warp executes tcgen05.wait::ld, and only then its registers
+// have the values: before, they hold what is no number. A store writes tensor memory at a random time until tcgen05.wait::st.
 
 // tensorShape is how the lanes of a warp hold what tcgen05.ld and st move.
 type tensorShape struct {
@@ -168,15 +168,21 @@ func (w *warp) startTensorMove(m *tensorMove, values []lanes) error {
 	p := &pendingTensorMove{
 		tensorMove: m, address: address, values: values, store: values != nil, inst: w.grid.kernel.code[w.current.pc].inst,
 	}
-	if !p.store {
-		for _, slot := range m.registers {
-			w.dropAffine(slot)
+	r := w.grid.cfg.Disorder
+	if r == nil || r.IntN(2) == 0 {
+		p.access(w.block.tensor())
+	}
+	for i, slot := range m.registers {
+		switch {
+		case p.store:
+		case r == nil:
+			w.regs[slot] = p.values[i]
+		default:
 			w.regs[slot] = *broadcast(undefinedTensorWord)
 		}
 	}
-	w.tensorMoves = append(w.tensorMoves, p)
-	if r := w.grid.cfg.Disorder; r != nil && r.IntN(2) == 0 {
-		p.access(w.block.tensor())
+	if r != nil {
+		w.tensorMoves = append(w.tensorMoves, p)
 	}
 	return nil
 }

@@ -119,6 +119,9 @@ func (w *warp) commitTo(barrier *endpoint, ranks int32, lane int) error {
 	if err != nil {
 		return err
 	}
+	if barrier.space == ptx.Generic && addr>>RegionShift == 0 { // ThunderKittens, tested on GPUs, gives a shared address
+		addr += sharedWindow
+	}
 	to := uint32(1) << rankOf(addr)
 	if ranks >= 0 {
 		to = uint32(w.regs[ranks][lane]) & 0xffff
