@@ -160,21 +160,21 @@ func (l tensorLayout) chunk(i, j int) int {
 	return at ^ at>>7%wide<<4
 }
 
-// packedTensor is a layout without gaps of a matrix of so many rows, of K bytes each.
+// packedTensor is a layout without gaps of a matrix of so many rows, of 32 bytes along K.
 func packedTensor(mnMajor bool, swizzle, start, rows, perChunk int) tensorLayout {
 	l := tensorLayout{mnMajor: mnMajor, swizzle: swizzle, start: start}
-	switch wide := swizzle &^ 1; {
+	wide, across := swizzle&^1, 8
+	if swizzle == 129 {
+		across = 4
+	}
+	switch {
 	case swizzle == 0 && mnMajor:
-		l.lbo, l.sbo = 16*8*(rows/perChunk), 128
+		l.lbo, l.sbo = 128*(rows/perChunk), 128
 	case swizzle == 0:
 		l.lbo, l.sbo = 128, 256
-	case swizzle == 129:
-		l.sbo = 4 * wide
-		l.lbo = 16 * wide
 	case mnMajor:
-		l.sbo = 8 * wide
-		l.lbo = 32 / (16 / perChunk * 16 / 16) * 0
-		l.lbo = 8 * wide * (2 * perChunk / 8)
+		l.sbo = across * wide
+		l.lbo = l.sbo * 2 * perChunk / across
 	default:
 		l.sbo = 8 * wide
 	}
@@ -447,9 +447,13 @@ func (m tensorTest) run(t *testing.T, r *rand.Rand, disorder *rand.Rand) {
 			want[[3]int{block, lane, col}] = m.sum(r, tensorWord(image, block, lane, col), sum, lane)
 		}
 	}
+	columns := allTestColumns
+	if !m.aInTensor && m.scales == 0 {
+		columns = m.n
+	}
 	g := launchKernel(t, compileText(t, tensorKernel(m.group, m.text())), "run", Config{
 		Blocks: m.group, Cluster: m.group, Threads: 128, Memory: &mem, Disorder: disorder,
-		Params: append(words(base, m.a.bits(), m.b.bits()), words(uint64(m.idesc())|allTestColumns<<32)...),
+		Params: append(words(base, m.a.bits(), m.b.bits()), words(uint64(m.idesc())|uint64(columns)<<32)...),
 	})
 	if err := finish(t, g); err != nil {
 		t.Fatalf("%+v: %v", m, err)
@@ -507,8 +511,21 @@ func (m tensorTest) sum(r *rand.Rand, d []byte, product, lane int) uint32 {
 	return encode(product + start>>m.scaleD)
 }
 
-// sourceColumn is the column of B that a zero-column mask makes of one of D, or -1 for zeros.
-func (m tensorTest) sourceColumn(column int) int { return -1 }
+// sourceColumn is the column of B that is multiplied for a column of D, or -1 where the zero-column mask has zeros: the
+// mask of example 4 of the PTX ISA.
+func (m tensorTest) sourceColumn(column int) int {
+	each := m.n / (128 / m.m)
+	zeros := [][2]string{{"", "1110000"}, {"11", "0000111"}, {"00", "1110000"}, {"000", "1110000"}}[column/each]
+	at := column % each
+	if at < len(zeros[0]) {
+		if zeros[0][at] == '1' {
+			return -1
+		}
+	} else if zeros[1][(at-len(zeros[0]))%7] == '1' {
+		return -1
+	}
+	return column + 2
+}
 
 func TestTensorShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -523,4 +540,102 @@ func TestTensorShapes(t *testing.T) {
 		m.aInTensor = true
 		m.run(t, r, rand.New(rand.NewPCG(uint64(m.m), uint64(m.n))))
 	}
+}
+
+// typed is a product with packed layouts.
+func (m tensorTest) typed(kind, a, b string, majors [2]bool, swizzles [2]int) tensorTest {
+	m.kind, m.typeA, m.typeB = kind, a, b
+	per := m.k() / 2
+	m.a = packedTensor(majors[0], swizzles[0], 0, m.m, per)
+	m.b = packedTensor(majors[1], swizzles[1], 32768, max(m.n, 64), per)
+	return m
+}
+
+// Matrices lie in shared memory in all ways that descriptors can say.
+func TestTensorDescriptors(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	swizzles := []int{0, 32, 64, 128}
+	for i, typ := range []string{"bf16", "e4m3", "s8", "tf32"} {
+		kind := map[string]string{"bf16": "f16", "e4m3": "f8f6f4", "s8": "i8", "tf32": "tf32"}[typ]
+		for _, a := range swizzles {
+			for j, major := range []bool{false, true} {
+				if typ == "tf32" {
+					a = 129
+				}
+				b := swizzles[(i+j+a/32)%4]
+				if !major && typ == "tf32" {
+					a = swizzles[i%4]
+				}
+				tensorTest{m: 128, n: 64}.typed(kind, typ, typ, [2]bool{major, false}, [2]int{a, b}).run(t, r, nil)
+				tensorTest{m: 64, n: 128, group: 1}.typed(kind, typ, typ, [2]bool{false, major}, [2]int{b, a}).run(t, r, nil)
+			}
+		}
+	}
+	for start := 32; start < 128; start += 32 { // the next rows of 32 bytes along K, in one pattern
+		m := tensorTest{m: 128, n: 32}.typed("f16", "f16", "f16", [2]bool{}, [2]int{128, 64})
+		m.a.start, m.b.start = start, m.b.start+start%64
+		m.run(t, r, nil)
+	}
+}
+
+// All types of elements are multiplied, with A in shared memory and in tensor memory.
+func TestTensorKinds(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	small := []string{"e4m3", "e5m2", "e2m3", "e3m2", "e2m1"}
+	both := func(m tensorTest) {
+		t.Helper()
+		m.run(t, r, nil)
+		m.aInTensor = true
+		m.run(t, r, nil)
+	}
+	for i, a := range small {
+		for j, b := range small {
+			m := tensorTest{m: 128, n: 16}.typed("f8f6f4", a, b, [2]bool{}, [2]int{128, 32})
+			m.halfD = (i+j)%2 == 0
+			m.run(t, r, nil)
+		}
+		both(tensorTest{m: 64, n: 16}.typed("f8f6f4", a, "e4m3", [2]bool{}, [2]int{64, 0}))
+		m := tensorTest{m: 128, n: 48, scales: 1, scaleID: i % 4}
+		both(m.typed("mxf8f6f4", a, small[(i+2)%5], [2]bool{}, [2]int{128, 128}))
+	}
+	for id := 0; id < 4; id += 2 {
+		both(tensorTest{m: 128, n: 64, scales: 2, scaleID: id}.typed("mxf4", "packed", "packed", [2]bool{}, [2]int{128, 32}))
+		both(tensorTest{m: 128, n: 24, scales: 2, scaleID: id}.typed("mxf4nvf4", "packed", "packed", [2]bool{}, [2]int{0, 64}))
+	}
+	for _, e4m3 := range []bool{false, true} {
+		both(tensorTest{m: 128, n: 256, scales: 4, e4m3: e4m3}.typed("mxf4nvf4", "packed", "packed", [2]bool{}, [2]int{128, 128}))
+	}
+	for _, group := range []int{128, 256} {
+		both(tensorTest{m: group, n: 64, group: 2, scales: 1}.typed("mxf8f6f4", "e4m3", "e5m2", [2]bool{}, [2]int{128, 128}))
+		both(tensorTest{m: group, n: 64, group: 2}.typed("i8", "s8", "u8", [2]bool{}, [2]int{128, 128}))
+	}
+	m := tensorTest{m: 128, n: 32}.typed("i8", "u8", "u8", [2]bool{}, [2]int{32, 64})
+	both(m)
+	m.saturate = true
+	both(m)
+	m = tensorTest{m: 64, n: 8, halfD: true}.typed("f16", "f16", "bf16", [2]bool{}, [2]int{32, 64})
+	both(m)
+	both(tensorTest{m: 128, n: 256}.typed("tf32", "tf32", "tf32", [2]bool{}, [2]int{32, 64}))
+}
+
+func TestTensorOperands(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for i := range 16 {
+		m := tensorTest{m: 128, n: 32, negate: [2]bool{i&1 != 0, i&2 != 0}, noInput: i&4 != 0, aInTensor: i&8 != 0}
+		m.ws = false
+		m.typed("f16", "bf16", "bf16", [2]bool{}, [2]int{128, 64}).run(t, r, rand.New(rand.NewPCG(uint64(i), 0)))
+		w := tensorTest{m: []int{32, 64}[i%2], n: 64, ws: true, negate: m.negate, noInput: m.noInput, aInTensor: m.aInTensor}
+		w.typed("tf32", "tf32", "tf32", [2]bool{}, [2]int{128, 64}).run(t, r, nil)
+	}
+	for _, half := range []bool{false, true} {
+		tensorTest{m: 128, n: 32, scaleD: 3, halfD: half}.typed("f16", "f16", "f16", [2]bool{}, [2]int{128, 64}).run(t, r, nil)
+	}
+	for _, group := range []int{1, 2} {
+		m := tensorTest{m: 128 * group, n: 32, group: group, disabled: 0x8000f00f}
+		m.typed("f16", "f16", "f16", [2]bool{}, [2]int{128, 64}).run(t, r, nil)
+	}
+	// {1, 2, 1, 0} {0, 0, 1, 1} 1 2 3 2
+	m := tensorTest{m: 32, n: 128, ws: true, shift: 1, mask: 0x01020100 | 3<<32 | 1<<39 | 2<<40 | 3<<48 | 2<<56}
+	m.typed("f8f6f4", "e4m3", "e4m3", [2]bool{}, [2]int{128, 64}).run(t, r, nil)
+	m.typed("f8f6f4", "e4m3", "e4m3", [2]bool{false, true}, [2]int{128, 64}).run(t, r, nil)
 }
