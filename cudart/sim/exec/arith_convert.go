@@ -34,8 +34,9 @@ func (c *compiler) convert(o *op) {
 	if c.has("rs") {
 		c.fail("cvt.rs is not implemented: how it uses the random bits is not modeled")
 	}
-	if c.take("ue8m0x2") != "" {
-		c.fail("conversions of .ue8m0x2 are not implemented")
+	if c.has("ue8m0x2") {
+		c.convertScale(o, cv)
+		return
 	}
 	if name := c.take("e2m1x2", "e2m3x2", "e3m2x2"); name != "" {
 		c.convertNarrow(o, cv, name)

@@ -26,7 +26,7 @@ var narrowFloats = map[string]narrowFloat{
 //	cvt.rn{.relu}.f16x2.{e2m1x2,e2m3x2,e3m2x2} d, a;
 func (c *compiler) convertNarrow(o *op, cv conversion, name string) {
 	f, other := narrowFloats[name], c.takeAnyType()
-	if m := c.program.module; m.Target != "sm_100a" || !m.AtLeast(8, 6) {
+	if m := c.program.module; m.SM < 100 || m.Feature == "" || !m.AtLeast(8, 6) {
 		c.fail("conversions of .%s need target sm_100a and PTX 8.6", name)
 	}
 	pair := ptx.Type{Class: ptx.Bits, Bits: 2 * f.packed, Lanes: 1}

@@ -13,6 +13,10 @@ func (c *compiler) store(o *op) {
 		c.storeAsync(o)
 		return
 	}
+	if c.has("bulk") {
+		c.storeBulk(o)
+		return
+	}
 	order := c.takeOrder()
 	c.takePolicy()
 	space := c.frameSpace(c.takeSpace(), c.arg(0))

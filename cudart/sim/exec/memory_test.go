@@ -206,7 +206,7 @@ func TestRefusals(t *testing.T) {
 		".reg .b128 w; mov.b128 w, %x;":                       "PTX 8.3",
 		".reg .b128 w; atom.add.b128 w, [%data], w;":          "PTX 8.3",
 		"cvt.rs.f16x2.f32 %a, %b, %c, %a;":                    "random bits",
-		"cvt.rz.ue8m0x2.f32 %a, %b, %c;":                      ".ue8m0x2",
+		"cvt.rz.ue8m0x2.f32 %a, %b, %c;":                      "sm_100a",
 		"cvt.rn.satfinite.e2m3x2.f32 %a, %b, %c;":             "sm_100a",
 		"add.u8 %a, %b, %c;":                                  "not implemented",
 		"add.s32 %a, %b;":                                     "takes 3 operands",

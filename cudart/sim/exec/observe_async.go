@@ -67,8 +67,9 @@ func (c *compiler) observeAsync(o *op) {
 		name == "wmma" && has("mma"), name == "wgmma" && (has("fence") || has("commit_group")): // they touch no memory
 	case name == "cp" && (has("wait_group") || has("wait_all")):
 		c.observeWait(o)
-	case name == "cp", (name == "st" || name == "red") && has("async"):
+	case name == "cp", (name == "st" || name == "red") && has("async"), name == "clusterlaunchcontrol" && has("async"):
 		observeCopies(o)
+	case name == "clusterlaunchcontrol": // a query touches no memory
 	case name == "mbarrier" && (has("test_wait") || has("try_wait")):
 		c.observeTest(o)
 	case name == "mbarrier":

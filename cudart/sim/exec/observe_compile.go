@@ -27,6 +27,8 @@ func (c *compiler) observe(o *op) {
 	switch name := c.in.Op; {
 	case slices.Contains(privateOps, name), o.warpSync:
 		c.observeMeeting(o)
+	case name == "st" && has("bulk"):
+		observeBulkStore(o)
 	case (name == "ld" || name == "st" || name == "atom" || name == "red") && !has("async") && !has("const"):
 		c.observeAccess(o)
 	case name == "ld" && has("const"): // no kernel writes there

@@ -86,6 +86,8 @@ func (t *transfer) addTo(c *ObservedCopy) {
 		if writes(k.to, k.size*uint64(len(k.values))); k.fn != nil {
 			c.Element = k.size
 		}
+	case *noCancel:
+		writes(k.to, cancelResponse)
 	case priorCopies:
 		c.Async = false
 	}

@@ -34,7 +34,10 @@ func controlInstructions() []instruction {
 		{"9.7.13.14", "elect", ".sync", (*compiler).elect},
 		{"9.7.13.15", "mbarrier", ".init .inval .arrive .expect_tx .test_wait .try_wait", (*compiler).mbarrier},
 		{"9.7.13.16", "tensormap.cp_fenceproxy", "see cp.async.bulk.tensor", (*compiler).tensorMapOp},
-		{"9.7.13.17", "clusterlaunchcontrol", "blocks cannot take over the work of blocks that have not begun", nil},
+		{
+			"9.7.13.17", "clusterlaunchcontrol", ".try_cancel, which never succeeds; .query_cancel",
+			(*compiler).clusterLaunchControl,
+		},
 		{"9.7.14.4", "wmma", ".load .store .mma; dense matrices", (*compiler).matrix},
 		{
 			"9.7.14.5", "mma", ".f16 .bf16 .tf32 .f64 .e4m3 .e5m2 and integers; .sp and .sp::ordered_metadata",

@@ -17,7 +17,7 @@ func dataInstructions() []instruction {
 		{"9.7.9.10", "ldu", "as ld", (*compiler).load},
 		{"9.7.9.11", "st", accesses, (*compiler).store},
 		{"9.7.9.12", "st.async", ".mbarrier::complete_tx::bytes; .v2 .v4; all types of 32 and 64 bits", (*compiler).store},
-		{"9.7.9.13", "st.bulk", "shared memory is written by st alone", nil},
+		{"9.7.9.13", "st.bulk", ".shared::cta", (*compiler).store},
 		{"9.7.9.14", "multimem", ".ld_reduce .st .red", (*compiler).multimem},
 		{"9.7.9.15", "prefetch", hints, (*compiler).hint},
 		{"9.7.9.15", "prefetchu", hints, (*compiler).hint},
@@ -28,7 +28,7 @@ func dataInstructions() []instruction {
 		{"9.7.9.20", "cvta", "{.to}.space.u64", (*compiler).convertAddress},
 		{
 			"9.7.9.21", "cvt", "all pairs of integers and floats of 8 to 64 bits; .tf32, pairs of .f16 .bf16 .e4m3 .e5m2; " +
-				".e2m1 .e2m3 .e3m2; all roundings but .rs; .ftz .sat .relu .satfinite", (*compiler).convert,
+				".e2m1 .e2m3 .e3m2 .ue8m0; all roundings but .rs; .ftz .sat .relu .satfinite", (*compiler).convert,
 		},
 		{"9.7.9.22", "cvt.pack", ".sat; .u16 .s16 .u8 .s8 .u4 .s4 .u2 .s2", (*compiler).convert},
 		{"9.7.9.23", "mapa", "{.shared::cluster}.u32 .u64", (*compiler).mapAddress},
