@@ -59,7 +59,11 @@ func asyncSteps(t *testing.T, ranks, threads int, steps string) []string {
 	t.Helper()
 	steps = strings.TrimSpace(steps)
 	text := strings.Replace(asyncKernel, "STEPS", steps, 1)
-	c, err := New(Config{Ranks: ranks, Major: 9})
+	major := 9
+	if strings.Contains(steps, "tcgen05") {
+		text, major = strings.Replace(text, "sm_90a", "sm_100a", 1), 10
+	}
+	c, err := New(Config{Ranks: ranks, Major: major})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,6 +80,8 @@ func (c *compiler) observeAsync(o *op) {
 		c.observeRows(o)
 	case name == "wmma":
 		c.observeFragment(o)
+	case name == "tcgen05":
+		c.observeTensor(o)
 	case name == "wgmma" && has("mma_async"):
 		c.observeMultiplication(o)
 	case name == "wgmma" && has("wait_group"):

@@ -5,6 +5,38 @@ import "slices"
 // What an observer is told of the tensor cores of the 5th generation: what they read of shared memory, and when they arrive
 // at mbarriers. Tensor memory is not observed.
 
+// observeTensor makes tcgen05.alloc tell what it writes to shared memory. Operations that are issued tell of themselves, and
+// the others touch nothing but registers and tensor memory; lanes meet at them.
+func (c *compiler) observeTensor(o *op) {
+	if o.kind != opControl {
+		return
+	}
+	if !slices.Contains(c.in.Mods, "alloc") {
+		run := o.control
+		o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
+			v, err := run(w, o, mask)
+			if err == nil && v == proceed {
+				w.tellMeeting(mask, false)
+			}
+			return v, err
+		}
+		return
+	}
+	allocate := o.control
+	o.control = func(w *warp, o *op, mask uint32) (verdict, error) {
+		v, err := allocate(w, o, mask)
+		if err != nil || v != proceed {
+			return v, err
+		}
+		a := ObservedAccess{Kind: Writes, Bytes: 4, Elements: 1, Lanes: 1}
+		a.Addresses[0] = w.regs[o.a][0] + o.mem.bias
+		w.tellMeeting(mask, false)
+		w.grid.cfg.Observer.Access(w.site(), &a)
+		w.tellMeeting(mask, false)
+		return v, nil
+	}
+}
+
 // observeTile tells that an operation reads a matrix in the shared memory of each block.
 func (t *tensorOperation) observeTile(blocks []*block, source *tile, rows, chunks int) {
 	if !t.warp.grid.kernel.program.observed {
