@@ -93,6 +93,8 @@ func (g *waitGraph) addWarps(l *watchedGrid) {
 			at.For = "the other blocks of its cluster, or the kernel before it"
 		case exec.ForGroup:
 			at.For = "the other warps of its warpgroup"
+		case exec.ForTensorMemory:
+			at.For = "tensor memory, which its block has to free, or the other block of its pair to allocate"
 		case exec.Polling:
 			g.addWords(d, at)
 			continue
@@ -184,7 +186,7 @@ func (g *waitGraph) endersOf(w *wait) []int {
 		may = func(o *wait) bool {
 			return o.launch == w.launch && o.Block == w.Block && o.Warp == w.Warp && o.lanes != w.lanes
 		}
-	case w.shared, w.state == exec.ForGroup:
+	case w.shared, w.state == exec.ForGroup, w.state == exec.ForTensorMemory:
 		may = func(o *wait) bool {
 			same := w.isMbarrier() && o.addr == w.addr
 			return o.launch == w.launch && o.Block == w.Block && (o.Warp != w.Warp || o.lanes != w.lanes) && !same

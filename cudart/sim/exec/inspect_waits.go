@@ -19,12 +19,13 @@ type WaitState uint8
 
 // The states of lanes.
 const (
-	Goes      WaitState = iota // they wait for nothing
-	Polling                    // a loop reads the same values again and again
-	AtBarrier                  // of the block
-	ForLanes                   // for other lanes of the warp, at a .sync instruction
-	ForBlocks                  // for other blocks of the cluster at its barrier, or for the kernel before this one
-	ForGroup                   // for other warps of the warpgroup, which have to issue the same wgmma
+	Goes            WaitState = iota // they wait for nothing
+	Polling                          // a loop reads the same values again and again
+	AtBarrier                        // of the block
+	ForLanes                         // for other lanes of the warp, at a .sync instruction
+	ForBlocks                        // for other blocks of the cluster at its barrier, or for the kernel before this one
+	ForGroup                         // for other warps of the warpgroup, which have to issue the same wgmma
+	ForTensorMemory                  // for tensor memory, which the block has to free, or the other block of the pair to allocate
 )
 
 // Waits describes all lanes of the blocks that are resident. The caller calls it between two turns.
@@ -49,6 +50,8 @@ func (w *warp) waits(s *path) Wait {
 	switch {
 	case s.state == atBarrier && s.barrier == clusterBarrierID:
 		at.State = ForBlocks
+	case s.state == atBarrier && s.barrier == tensorBarrierID:
+		at.State = ForTensorMemory
 	case s.state == atBarrier && s.barrier >= warpgroupBarrierID:
 		at.State = ForGroup
 	case s.state == atBarrier:

@@ -130,12 +130,21 @@ func (k *tensorCopy) unpacked(chunk *[chunkBytes]byte) (out [chunkBytes]byte) {
 	if k.bits == 8 {
 		return *chunk
 	}
+	out = unpackChunk(chunk, k.bits)
 	for i := range out {
-		at := i * k.bits
-		v := uint16(chunk[at/8]) | uint16(chunk[at/8+1])<<8
-		if out[i] = byte(v >> (at % 8) & (1<<k.bits - 1)); k.bits == 4 {
+		if k.bits == 4 {
 			out[i] <<= 2
 		}
+	}
+	return out
+}
+
+// unpackChunk puts 16 elements of 4 or 6 bits into the lower bits of a byte each.
+func unpackChunk(chunk *[chunkBytes]byte, bits int) (out [chunkBytes]byte) {
+	for i := range out {
+		at := i * bits
+		v := uint16(chunk[at/8]) | uint16(chunk[at/8+1])<<8
+		out[i] = byte(v >> (at % 8) & (1<<bits - 1))
 	}
 	return out
 }

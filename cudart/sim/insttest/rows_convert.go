@@ -40,6 +40,7 @@ func convertGroups() []Group {
 	tiny.addFewBits("e2m1x2", newTiny(2, 1, 7), 4, 4)
 	tiny.addFewBits("e2m3x2", newTiny(2, 3, 31), 6, 8)
 	tiny.addFewBits("e3m2x2", newTiny(3, 2, 31), 6, 8)
+	tiny.addScales()
 	bytes.addBytes("e4m3x2", newTiny(4, 3, 0x7e))
 	bytes.addBytes("e5m2x2", newTiny(5, 2, 0x7b))
 	return []Group{

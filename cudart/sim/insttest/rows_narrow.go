@@ -171,3 +171,36 @@ func (l *list) addFewBits(t string, f tiny, bits, packed int) {
 		l.add("b32 b16", widen, func(a, _, _ uint64) uint64 { return value(a>>packed&mask)<<16 | value(a&mask) })
 	}
 }
+
+// addScales adds the conversions of powers of two from 2^-127 to 2^127, which have no sign.
+func (l *list) addScales() {
+	for _, mode := range []string{"rz", "rp"} {
+		code := func(a uint64) uint64 {
+			x := math.Abs(Single.value(a))
+			switch {
+			case x != x:
+				return 255
+			case math.IsInf(x, 0):
+				return 254
+			case x == 0:
+				return 0
+			}
+			fraction, exponent := math.Frexp(x)
+			if exponent--; mode == "rp" && fraction != 0.5 {
+				exponent++
+			}
+			return uint64(min(max(exponent, -127), 127) + 127)
+		}
+		l.add("b16 f32 f32", "cvt."+mode+".satfinite.ue8m0x2.f32 d, a, b;", func(a, b, _ uint64) uint64 { return code(a)<<8 | code(b) })
+		l.add("b16 b32", "cvt."+mode+".satfinite.ue8m0x2.bf16x2 d, a;", func(a, _, _ uint64) uint64 {
+			return code(a&^0xffff)<<8 | code(a<<16&0xffffffff)
+		})
+	}
+	value := func(code uint64) uint64 {
+		if code == 255 {
+			return 0x7fff
+		}
+		return BFloat.encode(math.Ldexp(1, int(code)-127), "rn")
+	}
+	l.add("b32 b16", "cvt.rn.bf16x2.ue8m0x2 d, a;", func(a, _, _ uint64) uint64 { return value(a>>8&0xff)<<16 | value(a&0xff) })
+}
