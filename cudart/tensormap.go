@@ -198,8 +198,8 @@ func (m *TensorMap) sharedBytes(elements int) int {
 }
 
 // BoxBytes is what one box takes in shared memory, and what a load of it adds to
-// an mbarrier's transaction count, whatever lies outside the tensor. A load of padded elements adds their bytes in device
-// memory.
+// an mbarrier's transaction count, whatever lies outside the tensor. A load of padded elements adds their bytes in
+// device memory.
 func (m *TensorMap) BoxBytes() int {
 	n := m.sharedBytes(m.Box[0])
 	for i, extent := range m.Box[1:] {

@@ -19,6 +19,7 @@
 //	sync_*                           barriers, fences, votes and shuffles, dependent launch
 //	copy_*                           cp.async, bulk and tensor copies, mbarrier
 //	matrix_*                         mma, wmma, wgmma, ldmatrix
+//	tcgen05*                         tensor memory, and the tensor cores of the 5th generation
 //	order_*                          the memory model: what is seen when, with disorder
 //	observe*                         what an observer is told of accesses, copies, fences and barriers
 //
@@ -53,7 +54,8 @@
 //
 // An asynchronous copy is performed when a thread waits for its group, or before the block's
 // next turn; with disorder, before a later turn. A multiplication by a warpgroup is performed when a
-// warp waits for it, with disorder at a random time before (matrix_async.go). Tensor maps have an
+// warp waits for it, with disorder at a random time before (matrix_async.go). Operations of tensor cores of the 5th generation
+// are performed before the block's next turn, with disorder before a later one (tcgen05_queue.go). Tensor maps have an
 // encoding of this package's own.
 //
 // The blocks of a cluster are resident together. A shared address carries the

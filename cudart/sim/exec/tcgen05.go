@@ -33,7 +33,7 @@ func (c *compiler) tcgen05(o *op) {
 	case "commit":
 		c.commitTensor(o)
 	case "fence::before_thread_sync", "fence::after_thread_sync":
-		// The executor performs what a thread has waited for in the order of its waits, so that fences have nothing to do.
+		// What a thread has waited for is done, and nothing is executed before its turn: fences have nothing to do.
 		c.args(0)
 		o.kind = opRun
 		o.run = func(*warp, *op, uint32) error { return nil }

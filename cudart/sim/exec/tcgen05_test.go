@@ -397,56 +397,7 @@ func (m tensorTest) run(t *testing.T, r *rand.Rand, disorder *rand.Rand) {
 	var mem memory
 	base := mem.allocate(2 * tensorPart)
 	image := mem.at(base)
-	a, b := make([][64]int, m.m), make([][64]int, m.n+32)
-	halves := m.group == 2 && m.m == 128
-	rows := m.m / m.group
-	scaleB := m.scale(r, image, columnOfScaleB, m.n, halves)
-	var scaleA [2]func(row, k int) int
-	for i := range m.group {
-		only := m
-		only.group = 1
-		scaleA[i] = only.scale(r, image[i*tensorPart:], columnOfScaleA, rows, false)
-	}
-	for k := range m.k() {
-		for row := range a {
-			a[row][k] = m.element(r, m.typeA)
-			block := row / rows
-			if !m.aInTensor {
-				m.place(image[block*tensorPart:], m.a, testElements[m.typeA], row%rows, k, a[row][k])
-				continue
-			}
-			m.placeInTensor(image, row, k, a[row][k])
-		}
-		for column := range b {
-			each := m.n / m.group
-			if column >= m.n && m.mask == 0 {
-				break
-			}
-			b[column][k] = m.element(r, m.typeB)
-			block := min(column/each, m.group-1)
-			m.place(image[block*tensorPart:], m.b, testElements[m.typeB], column-block*each, k, b[column][k])
-		}
-	}
-	want := map[[3]int]uint32{}
-	for row := range m.m {
-		for column := range m.n {
-			block, lane, col := m.placeOfTensorD(row, column)
-			sum := 0
-			for k := range m.k() {
-				source := column
-				if m.mask != 0 {
-					source = m.sourceColumn(column)
-				}
-				if source >= 0 {
-					sum += a[row][k] * b[source][k] * scaleA[block](row%rows, k) * scaleB(column, k)
-				}
-			}
-			if m.negate[0] != m.negate[1] {
-				sum = -sum
-			}
-			want[[3]int{block, lane, col}] = m.sum(r, tensorWord(image, block, lane, col), sum, lane)
-		}
-	}
+	want := m.fill(r, image)
 	columns := allTestColumns
 	if !m.aInTensor && m.scales == 0 {
 		columns = m.n
@@ -463,6 +414,64 @@ func (m tensorTest) run(t *testing.T, r *rand.Rand, disorder *rand.Rand) {
 			t.Fatalf("%+v: block %d, lane %d, column %d of D is %#x, want %#x", m, at[0], at[1], at[2], got, w)
 		}
 	}
+}
+
+// fill writes random matrices, and returns what D is to become, by block, lane and column.
+func (m tensorTest) fill(r *rand.Rand, image []byte) map[[3]int]uint32 {
+	rows := m.m / m.group
+	scaleB := m.scale(r, image, columnOfScaleB, m.n, m.group == 2 && m.m == 128)
+	var scaleA [2]func(row, k int) int
+	for i := range m.group {
+		only := m
+		only.group = 1
+		scaleA[i] = only.scale(r, image[i*tensorPart:], columnOfScaleA, rows, false)
+	}
+	a, b := m.factors(r, image)
+	want := map[[3]int]uint32{}
+	for row := range m.m {
+		for column := range m.n {
+			block, lane, col := m.placeOfTensorD(row, column)
+			source, sum := column, 0
+			if m.mask != 0 {
+				source = m.sourceColumn(column)
+			}
+			for k := range m.k() {
+				if source >= 0 {
+					sum += a[row][k] * b[source][k] * scaleA[block](row%rows, k) * scaleB(column, k)
+				}
+			}
+			if m.negate[0] != m.negate[1] {
+				sum = -sum
+			}
+			want[[3]int{block, lane, col}] = m.sum(r, tensorWord(image, block, lane, col), sum, lane)
+		}
+	}
+	return want
+}
+
+// factors writes random A and B, of which B has more columns where a mask shifts them.
+func (m tensorTest) factors(r *rand.Rand, image []byte) (a, b [][64]int) {
+	a, b = make([][64]int, m.m), make([][64]int, m.n)
+	if m.mask != 0 {
+		b = make([][64]int, m.n+32)
+	}
+	rows, columns := m.m/m.group, m.n/m.group
+	for k := range m.k() {
+		for row := range a {
+			a[row][k] = m.element(r, m.typeA)
+			if m.aInTensor {
+				m.placeInTensor(image, row, k, a[row][k])
+			} else {
+				m.place(image[row/rows*tensorPart:], m.a, testElements[m.typeA], row%rows, k, a[row][k])
+			}
+		}
+		for column := range b {
+			b[column][k] = m.element(r, m.typeB)
+			block := min(column/columns, m.group-1)
+			m.place(image[block*tensorPart:], m.b, testElements[m.typeB], column-block*columns, k, b[column][k])
+		}
+	}
+	return a, b
 }
 
 // placeInTensor writes an element of A to tensor memory, to all lanes where a layout has its row.

@@ -191,8 +191,9 @@ func (l *list) addScales() {
 			}
 			return uint64(min(max(exponent, -127), 127) + 127)
 		}
-		l.add("b16 f32 f32", "cvt."+mode+".satfinite.ue8m0x2.f32 d, a, b;", func(a, b, _ uint64) uint64 { return code(a)<<8 | code(b) })
-		l.add("b16 b32", "cvt."+mode+".satfinite.ue8m0x2.bf16x2 d, a;", func(a, _, _ uint64) uint64 {
+		to := "cvt." + mode + ".satfinite.ue8m0x2."
+		l.add("b16 f32 f32", to+"f32 d, a, b;", func(a, b, _ uint64) uint64 { return code(a)<<8 | code(b) })
+		l.add("b16 b32", to+"bf16x2 d, a;", func(a, _, _ uint64) uint64 {
 			return code(a&^0xffff)<<8 | code(a<<16&0xffffffff)
 		})
 	}
@@ -202,5 +203,7 @@ func (l *list) addScales() {
 		}
 		return BFloat.encode(math.Ldexp(1, int(code)-127), "rn")
 	}
-	l.add("b32 b16", "cvt.rn.bf16x2.ue8m0x2 d, a;", func(a, _, _ uint64) uint64 { return value(a>>8&0xff)<<16 | value(a&0xff) })
+	l.add("b32 b16", "cvt.rn.bf16x2.ue8m0x2 d, a;", func(a, _, _ uint64) uint64 {
+		return value(a>>8&0xff)<<16 | value(a&0xff)
+	})
 }

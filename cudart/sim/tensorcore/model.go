@@ -67,9 +67,9 @@ const (
 	extraOfFloat8 = -cutOfFloat8
 )
 
-// Tcgen05 is the same by tcgen05.mma. Blackwell's cores keep all bits of 8-bit, 6-bit and 4-bit floats: MMA-Sim has found 25
-// bits after the point for kinds with elements of up to 8 bits, and 35 for packed 4-bit elements with scale factors, where
-// packed is true. Neither has been compared with a GPU here.
+// Tcgen05 is the same by tcgen05.mma. Blackwell's cores keep all bits of 8-bit, 6-bit and 4-bit floats: MMA-Sim has
+// 25 bits after the point for kinds with elements of up to 8 bits, and 35 for packed 4-bit elements with scale factors,
+// where packed is true. Neither has been compared with a GPU here.
 func (m Model) Tcgen05(f Format, packed bool) Model {
 	switch {
 	case packed:
