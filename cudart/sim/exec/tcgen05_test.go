@@ -539,9 +539,19 @@ func (m tensorTest) sourceColumn(column int) int {
 func TestTensorShapes(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, m := range []tensorTest{
-		{m: 128, n: 16}, {m: 128, n: 256}, {m: 64, n: 8}, {m: 64, n: 256}, {m: 64, n: 24, lane: 16},
-		{m: 32, n: 64, ws: true}, {m: 64, n: 128, ws: true}, {m: 128, n: 64, ws: true}, {m: 32, n: 256, ws: true},
-		{m: 128, n: 16, group: 2}, {m: 128, n: 256, group: 2}, {m: 256, n: 32, group: 2}, {m: 256, n: 256, group: 2},
+		{m: 128, n: 16},
+		{m: 128, n: 256},
+		{m: 64, n: 8},
+		{m: 64, n: 256},
+		{m: 64, n: 24, lane: 16},
+		{m: 32, n: 64, ws: true},
+		{m: 64, n: 128, ws: true},
+		{m: 128, n: 64, ws: true},
+		{m: 32, n: 256, ws: true},
+		{m: 128, n: 16, group: 2},
+		{m: 128, n: 256, group: 2},
+		{m: 256, n: 32, group: 2},
+		{m: 256, n: 256, group: 2},
 	} {
 		m.kind, m.typeA, m.typeB = "f16", "bf16", "bf16"
 		m.a, m.b = packedTensor(false, 128, 0, m.m, 8), packedTensor(false, 32, 32768, m.n, 8)
