@@ -19,47 +19,31 @@ const rowBytes = 16
 type matrixMove struct {
 	registers []int32 // one for each matrix
 	transpose bool
-	bits      int // of an element in shared memory that becomes a byte, 16 of which are a row; 0 of elements of 16 bits
 }
 
-// loadMatrix compiles
-//
-//	ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p];
-//	ldmatrix.sync.aligned.m8n16.num{.shared}.b8x16.{b6x16_p32,b4x16_p64} r, [p];
+// loadMatrix compiles ldmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 r, [p], and the forms of matrix_bytes.go.
 func (c *compiler) loadMatrix(o *op) {
 	c.needs(75, 6, 5)
+	if shape := c.take("m8n16", "m16n16"); shape != "" {
+		c.loadByteMatrix(o, shape)
+		return
+	}
 	n, transpose := c.matrices()
-	bits := c.packedMatrices(transpose)
 	c.matrixRows(o, 1)
-	m := &matrixMove{c.destinations(0, n, b32), transpose, bits}
+	m := &matrixMove{c.destinations(0, n, b32), transpose}
 	c.alignedRun(o, func(w *warp, o *op) error { return w.loadMatrices(o, m) })
-}
-
-// packedMatrices takes .m8n16 and the formats of its elements, and leaves the modifiers of matrices of 16 bits.
-func (c *compiler) packedMatrices(transpose bool) (bits int) {
-	if !c.has("m8n16") {
-		return 0
-	}
-	if m := c.program.module; m.SM < 100 || m.Feature == "" || !m.AtLeast(8, 6) {
-		c.fail("ldmatrix with .m8n16 needs a target such as sm_100a, and PTX 8.6")
-	}
-	format := c.take("b6x16_p32", "b4x16_p64")
-	if !c.has("b8x16") || format == "" || transpose {
-		c.fail("ldmatrix with .m8n16 needs .b8x16.b6x16_p32 or .b8x16.b4x16_p64, without .trans")
-	}
-	c.mods = append(c.mods, "m8n8", "b16")
-	if format == "b4x16_p64" {
-		return 4
-	}
-	return 6
 }
 
 // storeMatrix compiles stmatrix.sync.aligned.m8n8.num{.trans}{.shared}.b16 [p], r.
 func (c *compiler) storeMatrix(o *op) {
 	c.needs(90, 7, 8)
+	if c.has("m16n8") {
+		c.storeByteMatrix(o)
+		return
+	}
 	n, transpose := c.matrices()
 	c.matrixRows(o, 0)
-	m := &matrixMove{c.sources(1, n, b32), transpose, 0}
+	m := &matrixMove{c.sources(1, n, b32), transpose}
 	c.alignedRun(o, func(w *warp, o *op) error { return w.storeMatrices(o, m) })
 }
 
@@ -107,13 +91,6 @@ func (w *warp) loadMatrices(o *op, m *matrixMove) error {
 			p, err := w.matrixRow(o, 8*j+r)
 			if err != nil {
 				return err
-			}
-			if m.bits > 0 {
-				row := unpackChunk((*[rowBytes]byte)(p), m.bits)
-				for i, v := range row {
-					out[j][4*r+i/4] |= uint64(v) << (i % 4 * 8)
-				}
-				continue
 			}
 			for k := range 8 {
 				v := readPlain(unsafe.Add(p, 2*k), 2)

@@ -257,7 +257,7 @@ func TestMatrixRefusals(t *testing.T) {
 		"wmma.load.a.sync.aligned.col.m8n8k32.s4 {%a0}, [%at];":                                             "A in .row",
 		"wmma.mma.sync.aligned.row.col.m16n16k8.f32.tf32.tf32.f16 " + d + "," + a + "," + a + "," + c + ";": "added to .f16",
 		"wmma.mma.sync.aligned.row.col.m8n8k4.rz.f64.f64.f64.f64 " + d + "," + a + "," + a + "," + c + ";":  "rounding .rz",
-		"ldmatrix.sync.aligned.m16n16.x1.trans.b8 %d0, [%row];":                                             "m8n8",
+		"ldmatrix.sync.aligned.m16n16.x1.trans.b8 {%d0, %d1}, [%row];":                                      "sm_100a",
 		"ldmatrix.sync.aligned.m8n8.shared.b16 {%d0}, [%row];":                                              ".x1, .x2 or .x4",
 		"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%d0, %d1}, [%row];":                                      "must have 4 elements",
 		"ldmatrix.sync.aligned.m8n8.x1.global.b16 {%d0}, [%at];":                                            "shared memory",

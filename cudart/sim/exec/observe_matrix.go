@@ -11,6 +11,9 @@ func (c *compiler) observeRows(o *op) {
 	for mod, lanes := range map[string]int{"x1": 8, "x2": 16} {
 		if slices.Contains(c.in.Mods, mod) {
 			a.Lanes = 1<<lanes - 1
+			if slices.Contains(c.in.Mods, "m16n16") {
+				a.Lanes |= a.Lanes << lanes
+			}
 		}
 	}
 	observeAligned(o, func(w *warp, o *op) []ObservedAccess {

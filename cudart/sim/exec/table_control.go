@@ -43,8 +43,8 @@ func controlInstructions() []instruction {
 			"9.7.14.5", "mma", ".f16 .bf16 .tf32 .f64 .e4m3 .e5m2 and integers; .sp and .sp::ordered_metadata",
 			(*compiler).matrix,
 		},
-		{"9.7.14.5", "ldmatrix", ".m8n8 with .trans, .m8n16 of .b6x16_p32 and .b4x16_p64; .x1 .x2 .x4", (*compiler).matrix},
-		{"9.7.14.5", "stmatrix", ".m8n8; .x1 .x2 .x4; .trans", (*compiler).matrix},
+		{"9.7.14.5", "ldmatrix", ".m8n8 .m8n16 .m16n16; .x1 .x2 .x4; .trans; .b16 .b8 .b6x16_p32 .b4x16_p64", (*compiler).matrix},
+		{"9.7.14.5", "stmatrix", ".m8n8 .m16n8; .x1 .x2 .x4; .trans; .b16 .b8", (*compiler).matrix},
 		{"9.7.14.5", "movmatrix", ".m8n8.trans.b16", (*compiler).matrix},
 		{
 			"9.7.15.5", "wgmma", ".mma_async, with .sp; .fence .commit_group .wait_group", (*compiler).matrix,

@@ -343,3 +343,31 @@ func TestTensorMissingWaits(t *testing.T) {
 		}
 	}
 }
+
+// Registers of a load are not reused before the wait, though nothing reads them.
+func TestTensorLoadKeepsItsRegisters(t *testing.T) {
+	body := numberAll(2) + `tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r0, %r9}, [%d];
+	add.u32 %r5, %tid, 77;
+	tcgen05.wait::ld.sync.aligned;
+	st.global.b32 [%out], %r0;
+	st.global.b32 [%out+512], %r5;
+`
+	out, err := runTensorBody(t, body, 0, nil, rand.New(rand.NewPCG(1, 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := wordAt(out, 0, 3), wordAt(out, 1, 3); a != 3 || b != 80 {
+		t.Errorf("the registers are %d and %d, want 3 and 80", a, b)
+	}
+}
+
+// All instructions of a pair of blocks work on both of them, or none.
+func TestTensorGroupsAreNotMixed(t *testing.T) {
+	var mem memory
+	base := mem.allocate(2 * tensorPart)
+	g := launchKernel(t, compileText(t, tensorKernel(2, "tcgen05.shift.cta_group::1.down [%d];")), "run",
+		Config{Blocks: 2, Cluster: 2, Threads: 128, Memory: &mem, Params: words(base, 0, 0, 8<<32)})
+	if err := finish(t, g); err == nil || !strings.Contains(err.Error(), "need the same .cta_group") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -132,11 +132,12 @@ type tensorLayout struct {
 	start   int
 	lbo     int
 	sbo     int
+	phase   int // the number of the 128 bytes in which a pattern begins
 }
 
 func (l tensorLayout) bits() uint64 {
 	mode := map[int]uint64{0: 0, 129: 1, 128: 2, 64: 4, 32: 6}[l.swizzle]
-	return uint64(l.start>>4) | uint64(l.lbo>>4)<<16 | uint64(l.sbo>>4)<<32 | 1<<46 | mode<<61
+	return uint64(l.start>>4) | uint64(l.lbo>>4)<<16 | uint64(l.sbo>>4)<<32 | 1<<46 | uint64(l.phase)<<49 | mode<<61
 }
 
 // chunk is where 16 bytes lie: number i along the dimension that is contiguous, of element j across.
@@ -157,7 +158,7 @@ func (l tensorLayout) chunk(i, j int) int {
 	if l.swizzle == 129 {
 		return at ^ at>>7%4<<5
 	}
-	return at ^ at>>7%wide<<4
+	return at ^ (at>>7-l.phase)%wide<<4
 }
 
 // packedTensor is a layout without gaps of a matrix of so many rows, of 32 bytes along K.
@@ -597,6 +598,15 @@ func TestTensorDescriptors(t *testing.T) {
 	}
 }
 
+// A pattern may begin at any multiple of 128 bytes, if the descriptor says so.
+func TestTensorBaseOffset(t *testing.T) {
+	for phase := 1; phase < 8; phase++ {
+		m := tensorTest{m: 128, n: 32}.typed("f16", "f16", "f16", [2]bool{}, [2]int{128, 64})
+		m.a.start, m.a.phase = 128*phase, phase
+		m.run(t, rand.New(rand.NewPCG(9, 9)), nil)
+	}
+}
+
 // All types of elements are multiplied, with A in shared memory and in tensor memory.
 func TestTensorKinds(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
@@ -651,6 +661,8 @@ func TestTensorOperands(t *testing.T) {
 	}
 	for _, group := range []int{1, 2} {
 		m := tensorTest{m: 128 * group, n: 32, group: group, disabled: 0x8000f00f}
+		m.typed("f16", "f16", "f16", [2]bool{}, [2]int{128, 64}).run(t, r, nil)
+		m.halfD = true
 		m.typed("f16", "f16", "f16", [2]bool{}, [2]int{128, 64}).run(t, r, nil)
 	}
 	// {1, 2, 1, 0} {0, 0, 1, 1} 1 2 3 2
