@@ -166,10 +166,25 @@ func (f *tensorFloats) scale(b *block, q *tensorQuarter, a matrix[tensorcore.Ele
 	f.takeColumns()
 }
 
+// checkScales says what is wrong with where the scale factors lie, or "".
+func (p *tensorProduct) checkScales(b *block, q *tensorQuarter) string {
+	for i, count := range [2]int{p.m / len(p.blocks), q.columns} {
+		if p.scales > 0 {
+			if why := b.checkColumns(int(p.sfAddress[i]&0xffff), (count+scaleRows-1)/scaleRows); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// scaleRows is how many rows of A, or columns of B, have their scale factors in a column of tensor memory.
+const scaleRows = 32
+
 // factors are the scale factors of a row of A, or of a column of B: 0 is A, 1 is B.
 func (f *tensorFloats) factors(b *block, q *tensorQuarter, operand, at int) []tensorcore.Element {
-	const rows = 32 // of which each column has the factors
-	word := b.tensorMemory.columns[int(f.sfAddress[operand]&0xffff)+at/rows][q.lane/rows*rows+at%rows]
+	lane := q.lane/scaleRows*scaleRows + at%scaleRows
+	word := b.tensorMemory.columns[int(f.sfAddress[operand]&0xffff)+at/scaleRows][lane]
 	all := make([]tensorcore.Element, f.scales)
 	for i := range all {
 		bits := uint8(word >> (8 * (f.scaleID[operand] + i)))

@@ -93,7 +93,9 @@ func (c *compiler) takeTensorMove(packs string) *tensorMove {
 		if split.Kind != ptx.Immediate || len(c.in.Args) != 3 {
 			c.fail("the distance between the halves must be a literal, the last operand")
 		}
-		m.half = int(split.Bits)
+		if m.half = int(split.Bits); split.Bits > tensorColumns {
+			c.fail("the distance between the halves must be 0 to %d columns", tensorColumns)
+		}
 	} else {
 		c.args(2)
 	}

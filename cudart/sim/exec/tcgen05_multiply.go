@@ -53,10 +53,24 @@ func (p *tensorProduct) check() string {
 	if shift := int(p.columnMask >> 56 & 63); shift > p.maxShift {
 		return fmt.Sprintf("the zero-column mask shifts columns by %d, and the instruction descriptor allows %d", shift, p.maxShift)
 	}
-	for i, name := range []string{"A", "B"} {
-		if t := [2]*tile{&p.aTile, &p.bTile}[i]; t.pairs != (t.mnMajor && p.kind.name == "tf32") && (i == 1 || !p.aInTensor) &&
-			t.mnMajor {
-			return fmt.Sprintf("matrix %s is transposed: 128-byte swizzling with 32-byte atomicity is for .kind::tf32, which needs it", name)
+	return p.checkTransposed()
+}
+
+// checkTransposed says what is wrong with matrices that do not lie along K, or "".
+func (p *tensorProduct) checkTransposed() string {
+	for i, t := range [2]*tile{&p.aTile, &p.bTile} {
+		if !p.mnMajor[i] || i == 0 && p.aInTensor {
+			continue
+		}
+		narrow := p.kind.perByte && [2]uint32{p.typeA, p.typeB}[i] > 1 // neither E4M3 nor E5M2
+		switch {
+		case narrow:
+			return fmt.Sprintf("matrix %c has elements of 4 or 6 bits, and cannot be transposed", "AB"[i])
+		case t.pairs != (p.kind.name == "tf32"):
+			return fmt.Sprintf("matrix %c is transposed: 128-byte swizzling with 32-byte atomicity is for .kind::tf32, which needs it",
+				"AB"[i])
+		case i == 1 && p.n/len(p.blocks)%p.kind.perChunk() != 0:
+			return fmt.Sprintf("matrix B is transposed, and %d columns are not a multiple of %d", p.n/len(p.blocks), p.kind.perChunk())
 		}
 	}
 	return ""
@@ -179,6 +193,9 @@ func eachTensorQuarter[T any](p *tensorProduct, scratch *[2][]T, decodeA, decode
 		quarters := p.quarters()
 		if why := block.checkColumns(int(p.dAddress&0xffff), quarters[0].columns); why != "" {
 			return "matrix D: " + why
+		}
+		if why := p.checkScales(block, &quarters[0]); why != "" {
+			return "scale factors: " + why
 		}
 		for j := range quarters {
 			q := &quarters[j]
