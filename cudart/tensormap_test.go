@@ -24,7 +24,7 @@ func TestTensorMapCheck(t *testing.T) {
 		t.Errorf("%v, and a box of %d bytes with steps", m.Check(), got)
 	}
 	for want, spoil := range map[string]func(m *TensorMap){
-		"no type":                         func(m *TensorMap) { m.Type = 13 },
+		"no type":                         func(m *TensorMap) { m.Type = 16 },
 		"cannot have 0 dimensions":        func(m *TensorMap) { m.Sizes = nil },
 		"cannot have 6 dimensions":        func(m *TensorMap) { m.Sizes = make([]int64, 6) },
 		"not 1 and 3":                     func(m *TensorMap) { m.Strides = m.Strides[1:] },
