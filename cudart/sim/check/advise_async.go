@@ -38,6 +38,8 @@ func waitFor(a Access) string {
 	switch op := a.Opcode(); {
 	case strings.HasPrefix(op, "wgmma"):
 		return "wgmma.wait_group 0"
+	case strings.HasPrefix(op, "tcgen05"):
+		return "tcgen05.commit to an mbarrier, and mbarrier.try_wait for its phase"
 	case strings.Contains(op, "mbarrier"):
 		return "mbarrier.try_wait for its mbarrier's phase"
 	case strings.Contains(op, "bulk") && a.Kind == race.Read:

@@ -61,7 +61,8 @@
 //
 // # Asynchronous accesses
 //
-// A bulk copy, a small copy (cp.async) and a wgmma are threads of their own, which begin at their issue: a [Copy].
+// A bulk copy, a small copy (cp.async), a wgmma, and a tcgen05.mma or cp are threads of their own, which begin at their
+// issue: a [Copy]. Of tcgen05 only reads of shared memory are seen, and no accesses to tensor memory.
 // What their issuer does next is not ordered with them until it waits for their end; without the wait the cause is
 // [NotWaitedFor]. Bulk copies and wgmma access memory through the async proxy. They are ordered behind a write
 // through the generic proxy only if a proxy fence is on the way: a third vector clock of each thread holds what
