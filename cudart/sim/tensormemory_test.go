@@ -90,7 +90,7 @@ func TestMistakesInTensorMemory(t *testing.T) {
 		{"tcgen05.wait::ld.sync.aligned;", ""},
 		{"setp.ne.u32 q, %x, 0;", "setp.eq.u32 q, 0, 0;"},
 		{"tcgen05.dealloc.cta_group::1.sync.aligned.b32 %taddr, 64;", ""},
-		{"and.b32 %x, %tid, 96;", "xor.b32 %x, %tid, 32; and.b32 %x, %x, 96;"},
+		{"and.b32 %x, %thread, 96;", "xor.b32 %x, %thread, 32; and.b32 %x, %x, 96;"},
 		{"0x4000404000000000;", "0x8000404000000000;"},
 	} {
 		text := strings.Replace(tensorMemoryPTX, change[0], change[1], 1)

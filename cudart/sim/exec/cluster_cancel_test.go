@@ -39,7 +39,7 @@ func TestBulkStore(t *testing.T) {
 	out, err := runTensorBody(t, `
 	@first st.bulk.weak.shared::cta [tile+16], 480, 0;
 	bar.sync 0;
-	mad.lo.u32 %x, %tid, 4, %s;
+	mad.lo.u32 %x, %thread, 4, %s;
 	ld.shared.b32 %r0, [%x];
 `+storeRegisters(1), 0, in, nil)
 	if err != nil {

@@ -34,14 +34,14 @@ func TestByteMatrices(t *testing.T) {
 		for i := range in {
 			in[i] = byte(r.Uint32())
 		}
-		body := "and.b32 %x, %tid, 31;\nmad.lo.u32 %x, %x, 16, %s;\n"
+		body := "and.b32 %x, %thread, 31;\nmad.lo.u32 %x, %x, 16, %s;\n"
 		if text == "m16n16.x2.trans" {
 			body += "ldmatrix.sync.aligned." + text + ".shared.b8 {%r0, %r1, %r2, %r3}, [%x];\n"
 		} else { // what each lane stores is its number, and the register's
 			for i := range 4 {
-				body += fmt.Sprintf("mad.lo.u32 %%r%d, %%tid, 0x04040404, 0x03020100;\nadd.u32 %%r%d, %%r%d, %d;\n", i, i, i, i*0x80808080&0xffffffff)
+				body += fmt.Sprintf("mad.lo.u32 %%r%d, %%thread, 0x04040404, 0x03020100;\nadd.u32 %%r%d, %%r%d, %d;\n", i, i, i, i*0x80808080&0xffffffff)
 			}
-			body += "setp.ge.u32 p, %tid, 32;\n@p bra stored;\nstmatrix.sync.aligned." + text +
+			body += "setp.ge.u32 p, %thread, 32;\n@p bra stored;\nstmatrix.sync.aligned." + text +
 				".shared.b8 [%x], {%r0, %r1, %r2, %r3};\nstored:\nbar.sync 0;\n" +
 				"ld.shared.v4.b32 {%r0, %r1, %r2, %r3}, [%x];\n"
 		}
@@ -78,7 +78,7 @@ func TestPackedMatricesAreUnpacked(t *testing.T) {
 		for i := range in {
 			in[i] = byte(r.Uint32())
 		}
-		body := "and.b32 %x, %tid, 31;\nmad.lo.u32 %x, %x, 16, %s;\n" +
+		body := "and.b32 %x, %thread, 31;\nmad.lo.u32 %x, %x, 16, %s;\n" +
 			fmt.Sprintf("ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.%s {%%r0, %%r1, %%r2, %%r3}, [%%x];\n", format) + storeRegisters(4)
 		out, err := runTensorBody(t, body, 0, in, nil)
 		if err != nil {

@@ -13,25 +13,25 @@ import (
 // that, and %s is the address of the shared memory.
 func tensorBody(body string) string {
 	return `
-.version 8.6
+.version 8.7
 .target sm_100a
 .address_size 64
 .visible .entry run(.param .u64 in, .param .u64 desc)
 {
 	.reg .b64 %in, %at, %out, %desc;
-	.reg .b32 %tid, %s, %x, %y, %z, %w, %n, %d, %q, %r<128>;
+	.reg .b32 %thread, %s, %x, %y, %z, %w, %n, %d, %q, %r<128>;
 	.reg .pred p, first, yes;
 	.shared .align 1024 .b8 tile[8192];
 	.shared .align 8 .b8 done[8];
 	.shared .align 4 .b8 address[4];
 	ld.param.u64 %in, [in];
 	ld.param.u64 %desc, [desc];
-	mov.u32 %tid, %tid.x;
-	mad.wide.u32 %at, %tid, 16, %in;
-	mad.wide.u32 %out, %tid, 4, %in;
+	mov.u32 %thread, %tid.x;
+	mad.wide.u32 %at, %thread, 16, %in;
+	mad.wide.u32 %out, %thread, 4, %in;
 	add.u64 %out, %out, 8192;
 	mov.u32 %s, tile;
-	mad.lo.u32 %x, %tid, 16, %s;
+	mad.lo.u32 %x, %thread, 16, %s;
 	mov.u32 %n, 0;
 fill:
 	ld.global.v4.b32 {%y, %z, %w, %q}, [%at];
@@ -42,21 +42,21 @@ fill:
 	setp.lt.u32 p, %n, 4;
 	@p bra fill;
 	fence.proxy.async.shared::cta;
-	setp.eq.u32 first, %tid, 0;
+	setp.eq.u32 first, %thread, 0;
 	mov.pred yes, -1;
 	@first mbarrier.init.shared.b64 [done], 1;
-	setp.ge.u32 p, %tid, 32;
+	setp.ge.u32 p, %thread, 32;
 	@p bra allocated;
 	tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 512;
 allocated:
 	bar.sync 0;
 	ld.shared.b32 %d, [address];
-	and.b32 %q, %tid, 96;
+	and.b32 %q, %thread, 96;
 	shl.b32 %q, %q, 16;
 	add.u32 %d, %d, %q;
 ` + body + `
 	bar.sync 0;
-	setp.ge.u32 p, %tid, 32;
+	setp.ge.u32 p, %thread, 32;
 	@p bra out;
 	tcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, 512;
 out:
@@ -90,7 +90,7 @@ wait:
 func numberAll(columns int) string {
 	var b strings.Builder
 	for c := range columns {
-		fmt.Fprintf(&b, "add.u32 %%r0, %%tid, %d;\nadd.u32 %%q, %%d, %d;\ntcgen05.st.sync.aligned.32x32b.x1.b32 [%%q], {%%r0};\n", 1000*c, c)
+		fmt.Fprintf(&b, "add.u32 %%r0, %%thread, %d;\nadd.u32 %%q, %%d, %d;\ntcgen05.st.sync.aligned.32x32b.x1.b32 [%%q], {%%r0};\n", 1000*c, c)
 	}
 	return b.String() + "tcgen05.wait::st.sync.aligned;\nbar.sync 0;\n"
 }
@@ -192,7 +192,7 @@ func TestTensorStoreShapes(t *testing.T) {
 			n := 4 * atom.registers
 			body := ""
 			for i := range n {
-				body += fmt.Sprintf("add.u32 %%r%d, %%tid, %d;\n", i, 1000*i)
+				body += fmt.Sprintf("add.u32 %%r%d, %%thread, %d;\n", i, 1000*i)
 			}
 			regs := list("r", n)
 			body += fmt.Sprintf("tcgen05.st.sync.aligned.%s.x4%s.b32 [%%d]%s, {%s};\ntcgen05.wait::st.sync.aligned;\n", shape, mods[0], arg, regs)
@@ -285,14 +285,14 @@ func TestTensorMemoryFaults(t *testing.T) {
 		"add.u32 %q, %d, 512;\n" + ld:      "reaches to column 512",
 		"xor.b32 %q, %d, 0x200000;\n" + ld: "add 32*(warp%4)<<16",
 		"add.u32 %q, %d, 0x80000;\n" + ld:  "reaches lanes",
-		"add.u32 %q, %d, %tid;\n" + ld:     "different addresses",
-		"setp.lt.u32 p, %tid, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, 256;\ny:\n":                 "must free all of them",
-		"setp.lt.u32 p, %tid, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, 512;\ny:\n":                 "no address that tcgen05.alloc",
-		"setp.lt.u32 p, %tid, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 32;\ny:\n": "no thread can go on",
-		"setp.lt.u32 p, %tid, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 48;\ny:\n": "48 columns",
-		"setp.lt.u32 p, %tid, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n" +
+		"add.u32 %q, %d, %thread;\n" + ld:  "different addresses",
+		"setp.lt.u32 p, %thread, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, 256;\ny:\n":                 "must free all of them",
+		"setp.lt.u32 p, %thread, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, 512;\ny:\n":                 "no address that tcgen05.alloc",
+		"setp.lt.u32 p, %thread, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 32;\ny:\n": "no thread can go on",
+		"setp.lt.u32 p, %thread, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 48;\ny:\n": "48 columns",
+		"setp.lt.u32 p, %thread, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n" +
 			"tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 32;\ny:\n": "cannot allocate",
-		"setp.lt.u32 p, %tid, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [address], 32;\ny:\n": "has no pair",
+		"setp.lt.u32 p, %thread, 32;\n@p bra x;\nbra y;\nx:\ntcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [address], 32;\ny:\n": "has no pair",
 		"ret;\n": "512 columns of tensor memory allocated",
 		"mov.u32 %x, 0x08040410;\nmov.u32 %q, %d;\n" + mma:                                                                      "bits 46 to 48",
 		"mov.u32 %x, 0x08040414;\nmov.u32 %q, %d;\n" + mma:                                                                      "sparse",
@@ -354,7 +354,7 @@ func TestTensorMissingWaits(t *testing.T) {
 // Registers of a load are not reused before the wait, though nothing reads them.
 func TestTensorLoadKeepsItsRegisters(t *testing.T) {
 	body := numberAll(2) + `tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r0, %r9}, [%d];
-	add.u32 %r5, %tid, 77;
+	add.u32 %r5, %thread, 77;
 	tcgen05.wait::ld.sync.aligned;
 	st.global.b32 [%out], %r0;
 	st.global.b32 [%out+512], %r5;

@@ -18,17 +18,18 @@ func tensorKernel(group int, body string) string {
 	commit := "tcgen05.commit." + g + ".mbarrier::arrive::one.shared::cluster.b64 [done];"
 	sync := "bar.sync 0;"
 	if group == 2 {
-		commit = "tcgen05.commit." + g + ".mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [done], 3;"
+		commit = "tcgen05.commit." + g + ".mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [done], %both;"
 		sync = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;"
 	}
 	return strings.NewReplacer("GROUP", g, "BODY", body, "COMMIT", commit, "SYNC", sync).Replace(`
-.version 8.6
+.version 8.7
 .target sm_100a
 .address_size 64
 .visible .entry run(.param .u64 in, .param .u64 a, .param .u64 b, .param .u32 i, .param .u32 columns)
 {
+	.reg .b16 %both;
 	.reg .b64 %in, %at, %out, %a, %b, %mask;
-	.reg .b32 %tid, %s, %x, %y, %z, %w, %n, %i, %d, %e, %q, %columns, %rank, %p<8>;
+	.reg .b32 %thread, %s, %x, %y, %z, %w, %n, %i, %d, %e, %q, %columns, %rank, %p<8>;
 	.reg .pred p, first, leader, yes;
 	.shared .align 1024 .b8 tile[65536];
 	.shared .align 8 .b8 done[8];
@@ -40,12 +41,12 @@ func tensorKernel(group int, body string) string {
 	ld.param.u32 %columns, [columns];
 	mov.u32 %rank, %cluster_ctarank;
 	mad.wide.u32 %in, %rank, 393216, %in;
-	mov.u32 %tid, %tid.x;
-	mad.wide.u32 %at, %tid, 16, %in;
-	mad.wide.u32 %out, %tid, 4, %in;
+	mov.u32 %thread, %tid.x;
+	mad.wide.u32 %at, %thread, 16, %in;
+	mad.wide.u32 %out, %thread, 4, %in;
 	add.u64 %out, %out, 65536;
 	mov.u32 %s, tile;
-	mad.lo.u32 %s, %tid, 16, %s;
+	mad.lo.u32 %s, %thread, 16, %s;
 	mov.u32 %n, 0;
 fill:
 	ld.global.v4.b32 {%x, %y, %z, %w}, [%at];
@@ -56,17 +57,18 @@ fill:
 	setp.lt.u32 p, %n, 32;
 	@p bra fill;
 	fence.proxy.async.shared::cta;
-	setp.eq.u32 first, %tid, 0;
+	setp.eq.u32 first, %thread, 0;
 	mov.pred yes, -1;
+	mov.u16 %both, 3;
 	@first mbarrier.init.shared.b64 [done], 1;
-	setp.ge.u32 p, %tid, 32;
+	setp.ge.u32 p, %thread, 32;
 	@p bra allocated;
 	tcgen05.alloc.GROUP.sync.aligned.shared::cta.b32 [address], 512;
 	tcgen05.relinquish_alloc_permit.GROUP.sync.aligned;
 allocated:
 	SYNC
 	ld.shared.b32 %d, [address];
-	and.b32 %q, %tid, 96;
+	and.b32 %q, %thread, 96;
 	shl.b32 %q, %q, 16;
 	add.u32 %q, %q, %d;
 	mov.u64 %at, %out;
@@ -93,7 +95,7 @@ wait:
 	mbarrier.try_wait.parity.shared.b64 p, [done], 0;
 	@!p bra wait;
 	tcgen05.fence::after_thread_sync;
-	and.b32 %q, %tid, 96;
+	and.b32 %q, %thread, 96;
 	shl.b32 %q, %q, 16;
 	add.u32 %q, %q, %d;
 	mov.u32 %n, 0;
@@ -110,7 +112,7 @@ load:
 	setp.lt.u32 p, %n, %columns;
 	@p bra load;
 	SYNC
-	setp.ge.u32 p, %tid, 32;
+	setp.ge.u32 p, %thread, 32;
 	@p bra out;
 	tcgen05.dealloc.GROUP.sync.aligned.b32 %d, 512;
 out:
@@ -276,7 +278,7 @@ func (m tensorTest) text() string {
 	case m.scales > 0:
 		end = ", [%y], [%z], "
 	case m.disabled != 0:
-		end = fmt.Sprintf(", {%s}, ", strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%d, ", m.disabled), 4*m.group), ", "))
+		end = fmt.Sprintf(", {%s}, ", strings.TrimSuffix(strings.Repeat("%w, ", 4*m.group), ", "))
 	default:
 		end = ", "
 	}
@@ -296,9 +298,9 @@ func (m tensorTest) text() string {
 	if m.scales > 0 {
 		scale = fmt.Sprintf(".block_scale.scale_vec::%dX", m.scales)
 	}
-	return fmt.Sprintf("add.u32 %%x, %%d, %d;\nadd.u32 %%y, %%d, %d;\nadd.u32 %%z, %%d, %d;\nmov.u64 %%mask, %#x;\nadd.u32 %%e, %%d, %d;\n"+
-		"tcgen05.mma%s.cta_group::%d.kind::%s%s [%%e], %s, %%b, %%i%s;\n",
-		columnOfA+m.lane<<16, columnOfScaleA, columnOfScaleB, m.mask, m.lane<<16, ws, m.group, m.kind, scale, a, end)
+	return fmt.Sprintf("add.u32 %%x, %%d, %d;\nadd.u32 %%y, %%d, %d;\nadd.u32 %%z, %%d, %d;\nmov.u64 %%mask, %#x;\nmov.b32 %%w, %#x;\n"+
+		"add.u32 %%e, %%d, %d;\ntcgen05.mma%s.cta_group::%d.kind::%s%s [%%e], %s, %%b, %%i%s;\n",
+		columnOfA+m.lane<<16, columnOfScaleA, columnOfScaleB, m.mask, m.disabled, m.lane<<16, ws, m.group, m.kind, scale, a, end)
 }
 
 // k is how many elements are multiplied.
