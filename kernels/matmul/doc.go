@@ -62,8 +62,8 @@
 //   - call.go, params.go, recording.go, modules.go, blas.go, wgmma_tiles.go: what a call is, and what a kernel reads
 //     and writes
 //   - runner.go, then gpcs.go and partials.go: streams, memory and placement of one rank
-//   - gemm.go, then naive.go, mma.go, wgmma.go, skinny.go with tall.go, transposed.go and the list in gemms.go:
-//     kernels that multiply
+//   - gemm.go with chosen.go, then naive.go, mma.go, wgmma.go, skinny.go with tall.go, transposed.go and the list in
+//     gemms.go: kernels that multiply
 //   - multiply.go, launchplan.go, algorithm.go: a local product, the launch of a fused kernel, and what an algorithm is
 //   - decomposed.go, fused.go with gather.go and pull.go, libraries.go: the algorithms
 //   - record.go, checker.go: a call with the times of its tiles, and the kernel that verifies

@@ -85,16 +85,28 @@ func (f fused) sharded(r *Runner, call Call) shardedProblem {
 	return w
 }
 
+// exchange is the name of the exchange of f.kernels: see cuda/exchange.cuh.
+func (f fused) exchange() string {
+	switch {
+	case f.gathers:
+		return "Gathered"
+	case f.everywhere:
+		return "Everywhere"
+	}
+	return "Scattered"
+}
+
 func (f fused) launch(r *Runner, call Call) (launchPlan, error) {
 	l, w := launchPlan{Params: r.Params(call)}, f.sharded(r, call)
-	g, k, err := choose(GEMMs(), f.kernels, w, r.gpu())
+	c, err := r.choose(GEMMs(), f.exchange(), f.kernels, w)
 	if err != nil {
 		return l, err
 	}
-	if l.kernel, err = r.Load(k); err != nil {
+	if l.kernel, err = r.Load(c.kernel); err != nil {
 		return l, err
 	}
-	l.gemm, l.shape = g, r.launchShape(g, k, w)
+	g := c.gemm
+	l.gemm, l.shape = g, c.launch(r)
 	l.SegmentTiles = uint32(g.partsOfShard(call.Problem, r.World())) // at least all tiles of a shard
 	switch {
 	case f.gathers:

@@ -93,13 +93,6 @@ func (g *GEMM) complete(r *Runner, p *Params, w shardedProblem) error {
 	return g.Complete(r, p, w)
 }
 
-// launchShape is the launch of a kernel of a GEMM, with programmatic dependent launch if both allow it.
-func (r *Runner) launchShape(g *GEMM, k collective.Kernel, w shardedProblem) cudart.Launch {
-	shape := g.Shape(w, r.SMs)
-	shape.PDL = shape.PDL && r.PDL(k)
-	return shape
-}
-
 // ofProduct lists the kernels of a GEMM that only multiply.
 func ofProduct(g *GEMM) []collective.Kernel { return g.Kernels }
 

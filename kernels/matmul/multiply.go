@@ -25,38 +25,43 @@ func (r *Runner) multiplication(call Call, what product) Params {
 func (r *Runner) prepareGEMM(gemms []*GEMM, call Call, what product) error {
 	p := r.multiplication(call, what)
 	w := what.sharded(call)
-	g, k, err := choose(gemms, ofProduct, w, r.gpu())
+	c, err := r.chooseProduct(gemms, w)
 	if err != nil {
 		return err
 	}
-	if g.BLAS {
+	if c.gemm.BLAS {
 		return r.prepareBLAS()
 	}
-	if _, err := r.Load(k); err != nil {
+	if _, err := r.Load(c.kernel); err != nil {
 		return err
 	}
-	return g.complete(r, &p, w)
+	return c.gemm.complete(r, &p, w)
 }
 
 // multiply puts a product on the main stream.
 func (r *Runner) multiply(gemms []*GEMM, call Call, what product) error {
 	w := what.sharded(call)
-	g, k, err := choose(gemms, ofProduct, w, r.gpu())
+	c, err := r.chooseProduct(gemms, w)
 	if err != nil {
 		return err
 	}
-	if g.BLAS {
+	if c.gemm.BLAS {
 		return r.multiplyByBLAS(w.Problem, what.a, r.Local(call.B), what.c)
 	}
-	kernel, err := r.Load(k)
+	kernel, err := r.Load(c.kernel)
 	if err != nil {
 		return err
 	}
 	p := r.multiplication(call, what)
-	if err := g.complete(r, &p, w); err != nil {
+	if err := c.gemm.complete(r, &p, w); err != nil {
 		return err
 	}
-	return r.Main.Launch(kernel, r.launchShape(g, k, w), p.Bytes())
+	return r.Main.Launch(kernel, c.launch(r), p.Bytes())
+}
+
+// chooseProduct chooses the GEMM of a local product.
+func (r *Runner) chooseProduct(gemms []*GEMM, w shardedProblem) (chosen, error) {
+	return r.choose(gemms, "Product", ofProduct, w)
 }
 
 func (r *Runner) prepareBLAS() error {

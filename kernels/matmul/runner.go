@@ -31,6 +31,7 @@ type Runner struct {
 	partials, partialsReady cudart.DevicePtr // see Runner.preparePartials
 
 	maps           tensorMaps
+	chosen         map[chosenFor]chosen
 	forked, joined cudart.Event  // where Copies and localCopies fork from Main, and where localCopies joins it
 	localCopies    cudart.Stream // for the copy of the local shard; it is freed with the device
 	recorder       *recorder     // of the call that is being recorded
