@@ -13,7 +13,7 @@ import (
 // suspend starts a gpurun in a process group of its own, as a shell does, and stops it as by Ctrl-Z.
 func suspend(t *testing.T, script string) *gpurun {
 	t.Helper()
-	g := startGpurun(t, 2, script, func(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} })
+	g := startGpurun(t, 2, script, ownGroup)
 	g.stdout.await(t, "ready", 2)
 	if err := syscall.Kill(-g.cmd.Process.Pid, syscall.SIGTSTP); err != nil {
 		t.Fatal(err)
@@ -26,10 +26,13 @@ func suspend(t *testing.T, script string) *gpurun {
 	return g
 }
 
+// ownGroup gives a gpurun a process group of its own, as a shell does.
+func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+
 // stopped counts the processes that are stopped.
 func (g *gpurun) stopped(t *testing.T) (n int) {
 	for _, pid := range g.alive(t) {
-		if p, err := procfs.Read(pid); err == nil && p.Stopped {
+		if isStopped(pid) {
 			n++
 		}
 	}
@@ -51,6 +54,56 @@ func TestCtrlZStopsTheJob(t *testing.T) {
 		t.Errorf("exit code %d; stdout: %s; stderr: %s", code, g.stdout, g.stderr)
 	}
 	g.leavesNothing(t)
+}
+
+// A second Ctrl-Z that comes before the job is stopped does not stop it again after fg.
+func TestCtrlZTwiceStopsTheJobOnce(t *testing.T) {
+	t.Parallel()
+	g := startGpurun(t, 1, `echo ready; sleep 1; echo done`, ownGroup)
+	g.stdout.await(t, "ready", 1)
+	for begun := time.Now(); !isStopped(g.cmd.Process.Pid); time.Sleep(100 * time.Microsecond) {
+		if err := g.cmd.Process.Signal(syscall.SIGTSTP); err != nil || time.Since(begun) > timeout {
+			t.Fatalf("gpurun is not stopped: %v", err)
+		}
+	}
+	if err := g.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if code := g.wait(t); code != 0 || !strings.Contains(g.stdout.String(), "done") {
+		t.Errorf("exit code %d; stdout: %s; stderr: %s", code, g.stdout, g.stderr)
+	}
+}
+
+// A SIGCONT that comes while the job is being stopped continues it, as the kernel has it for one process.
+func TestSIGCONTWhileTheJobIsBeingStopped(t *testing.T) {
+	t.Parallel()
+	g := startGpurun(t, 1, `echo ready; sleep 1; echo done`, ownGroup)
+	g.stdout.await(t, "ready", 1)
+	all, err := procfs.Processes()
+	children := procfs.Below(g.cmd.Process.Pid, all)
+	if err != nil || len(children) == 0 {
+		t.Fatalf("gpurun has no agent: %v", err)
+	}
+	if err := g.cmd.Process.Signal(syscall.SIGTSTP); err != nil {
+		t.Fatal(err)
+	}
+	for begun := time.Now(); !isStopped(children[0].PID); {
+		if time.Since(begun) > timeout {
+			t.Fatal("the agent is not stopped")
+		}
+	}
+	if err := g.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if code := g.wait(t); code != 0 || !strings.Contains(g.stdout.String(), "done") {
+		t.Errorf("exit code %d; stdout: %s; stderr: %s", code, g.stdout, g.stderr)
+	}
+}
+
+// isStopped reports whether a process is stopped.
+func isStopped(pid int) bool {
+	p, err := procfs.Read(pid)
+	return err == nil && p.Stopped
 }
 
 func TestAJobThatIsKilledWhileItIsStoppedLeavesNothing(t *testing.T) {

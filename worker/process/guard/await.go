@@ -20,6 +20,7 @@ type watch struct {
 	process  *os.Process
 	lifeline *os.File
 	health   health
+	suspends <-chan os.Signal   // see catchSuspend
 	received []syscall.Signal   // those that ask for the end
 	deadly   *DeadlySignalError // why the guard ended the job by itself; may be nil
 	notify   func(string)
@@ -36,7 +37,8 @@ func await(agent *exec.Cmd, lifeline *os.File, incoming, deadly, suspends <-chan
 		}
 	}()
 	w := &watch{
-		process: agent.Process, lifeline: lifeline, health: health{pid: agent.Process.Pid}, notify: notify,
+		process: agent.Process, lifeline: lifeline, health: health{pid: agent.Process.Pid}, suspends: suspends,
+		notify: notify,
 	}
 	checks := time.NewTicker(checkInterval)
 	defer checks.Stop()

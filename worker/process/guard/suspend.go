@@ -33,11 +33,22 @@ func (w *watch) suspend() {
 	if orphaned(all, syscall.Getpgrp()) {
 		return
 	}
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, syscall.SIGCONT)
 	stopped := stopDescendants(os.Getpid())
-	// To this very thread, which Run has locked: kill(2) could return before another thread has stopped the process.
-	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), syscall.SIGSTOP) // returns when this process is continued
+	select {
+	case <-continued: // while others were being stopped
+	default:
+		// To this very thread, which Run has locked: kill(2) could return before another thread has stopped the process.
+		_ = unix.Tgkill(os.Getpid(), unix.Gettid(), syscall.SIGSTOP) // returns when this process is continued
+	}
+	signal.Stop(continued)
 	for _, pid := range slices.Backward(stopped) {
 		_ = syscall.Kill(pid, syscall.SIGCONT) // a process that was killed needs none
+	}
+	select {
+	case <-w.suspends: // one that came before the stop, which SIGCONT discards
+	default:
 	}
 }
 
