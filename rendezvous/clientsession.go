@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"gpurun/rendezvous/clock"
 	"gpurun/rendezvous/transport"
 	pb "gpurun/rendezvous/v1"
 )
@@ -21,7 +22,8 @@ type clientSession struct {
 	ctx    context.Context // of the group; ends with the cause
 	end    context.CancelCauseFunc
 	cancel context.CancelFunc // of the stream
-	done   sync.WaitGroup     // the reader and the heart
+	done   sync.WaitGroup     // the reader, the heart and the clock
+	awake  *clock.Clock       // does not count the time in which this process was stopped
 
 	mu     sync.Mutex // one sender at a time
 	stream grpc.BidiStreamingClient[pb.SessionRequest, pb.SessionResponse]
@@ -36,15 +38,20 @@ func waitsForServer(target string) bool { return !strings.HasPrefix(target, abst
 // openSession joins and waits for the welcome.
 func openSession(ctx context.Context, g *Group, who Member, waitForServer bool) (*clientSession, *pb.Welcome, error) {
 	streamCtx, cancel := context.WithCancel(outgoing(context.WithoutCancel(ctx), g.options.Token, ""))
-	release := cancelAfter(ctx, cancel, func() bool { return false })
+	s := &clientSession{cancel: cancel, awake: clock.New()}
+	s.ctx, s.end = context.WithCancelCause(context.Background())
+	s.done.Go(func() { s.awake.Run(s.ctx, noDeadline, nil) })
+	release := cancelAfter(ctx, cancel, func() bool { return false }, s.awake)
 	defer release()
 	welcome, stream, err := enter(streamCtx, ctx, g.api, who, waitForServer)
 	if err != nil {
+		err = joinError(ctx, err)
+		s.end(err)
 		cancel()
-		return nil, nil, joinError(ctx, err)
+		s.done.Wait()
+		return nil, nil, err
 	}
-	s := &clientSession{cancel: cancel, stream: stream}
-	s.ctx, s.end = context.WithCancelCause(context.Background())
+	s.stream = stream
 	s.done.Go(s.read)
 	s.done.Go(func() { s.beat(time.Duration(welcome.GetHeartbeatIntervalMs()) * time.Millisecond) })
 	return s, welcome, nil
@@ -73,36 +80,33 @@ func enter(streamCtx, ctx context.Context, api pb.RendezvousClient, who Member, 
 	return response.GetWelcome(), stream, nil
 }
 
-// lateness is how late a deadline is noticed in a process that was stopped, as by SIGSTOP.
-const lateness = time.Second
+// noDeadline is for a clock that is only read.
+func noDeadline() (time.Duration, bool) { return 0, false }
 
 // cancelAfter cancels a call when ctx is canceled, but only after a grace when the
 // server's answer is on its way: its deadline is the same as ctx's, and the answer
 // says who is missing; and when a member departs, the answer may be what all had
-// given before it did. departed reports whether one has.
-func cancelAfter(ctx context.Context, cancel context.CancelFunc, departed func() bool) (release func()) {
+// given before it did. departed reports whether one has. The server's clock does not
+// count the time in which the job was stopped, as by SIGSTOP, and ctx's deadline does:
+// the rest is waited for by awake.
+func cancelAfter(ctx context.Context, cancel context.CancelFunc, departed func() bool, awake *clock.Clock,
+) (release func()) {
 	stopped := make(chan struct{})
-	deadline, _ := ctx.Deadline()
-	timeout := max(0, time.Until(deadline))
+	begun, timeout := awake.Now(), time.Duration(0)
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = max(0, time.Until(deadline))
+	}
 	stop := context.AfterFunc(ctx, func() {
-		var grace time.Duration
+		end := awake.Now()
 		switch {
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
-			grace = answerGrace
-			if time.Since(deadline) > lateness { // the server's clock does not count the time of the stop
-				grace += timeout
-			}
+			end = begun + timeout + answerGrace
 		case departed():
-			grace = departureGrace
+			end += departureGrace
 		}
-		if grace > 0 {
-			select {
-			case <-time.After(grace):
-			case <-stopped:
-				return
-			}
+		if awake.Wait(end, stopped) {
+			cancel()
 		}
-		cancel()
 	})
 	return func() {
 		close(stopped)
@@ -196,8 +200,14 @@ func (s *clientSession) send(request *pb.SessionRequest, last bool) error {
 // leave tells the server that this member leaves, or with a failure why it ends,
 // and waits until the server has confirmed it.
 func (s *clientSession) leave(ctx context.Context, failure string) error {
-	ctx, cancel := context.WithTimeout(ctx, leaveTimeout)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	end := s.awake.Now() + leaveTimeout
+	go func() {
+		if s.awake.Wait(end, ctx.Done()) {
+			cancel(context.DeadlineExceeded)
+		}
+	}()
 	leave := &pb.SessionRequest{What: &pb.SessionRequest_Leave{Leave: &pb.Leave{Failure: failure}}}
 	sendErr := s.send(leave, true)
 	select {

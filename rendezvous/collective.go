@@ -93,8 +93,8 @@ func (g *Group) call(ctx context.Context, do func(ctx context.Context, timeoutMs
 	defer cancelBound()
 	callCtx, cancel := context.WithCancel(outgoing(context.WithoutCancel(ctx), g.options.Token, g.sessionKey))
 	defer cancel()
-	defer cancelAfter(ctx, cancel, g.departed)()
-	defer cancelAfter(g.Context(), cancel, g.departed)()
+	defer cancelAfter(ctx, cancel, g.departed, g.session.awake)()
+	defer cancelAfter(g.Context(), cancel, g.departed, g.session.awake)()
 
 	err := fromStatus(do(callCtx, remaining(ctx)))
 	if !errors.Is(err, context.Canceled) {

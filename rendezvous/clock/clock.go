@@ -50,6 +50,23 @@ func (c *Clock) run(running bool) {
 	c.running = running
 }
 
+// Wait returns true when the clock has reached a time, and false when done is closed before.
+func (c *Clock) Wait(until time.Duration, done <-chan struct{}) bool {
+	for {
+		left := until - c.Now()
+		if left <= 0 {
+			return true
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-timer.C:
+		case <-done:
+			timer.Stop()
+			return false
+		}
+	}
+}
+
 // Changed says that the state machine has had an input, so that its next deadline may be another. It
 // never waits.
 func (c *Clock) Changed() {
