@@ -114,10 +114,14 @@ func (g *group) watch(ctx context.Context) {
 const stopTime = time.Second
 
 // awake is told when the loop has woken, and when it had to at the latest. An agent that is late was stopped, together
-// with its workers: that time counts neither as silence nor as grace.
+// with its workers: that time counts neither as silence nor as grace. What has woken it may have begun the end.
 func (g *group) awake(now, at time.Time) {
-	if late := now.Sub(at); late > stopTime {
-		g.resumed = now
+	late := now.Sub(at)
+	if late <= stopTime {
+		return
+	}
+	g.resumed = now
+	if !g.ending.precedes(at) {
 		g.ending.delay(late)
 	}
 }

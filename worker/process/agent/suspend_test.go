@@ -79,15 +79,11 @@ func TestSIGCONTWhileTheJobIsBeingStopped(t *testing.T) {
 	t.Parallel()
 	g := startGpurun(t, 1, `echo ready; sleep 1; echo done`, ownGroup)
 	g.stdout.await(t, "ready", 1)
-	all, err := procfs.Processes()
-	children := procfs.Below(g.cmd.Process.Pid, all)
-	if err != nil || len(children) == 0 {
-		t.Fatalf("gpurun has no agent: %v", err)
-	}
+	agent := g.agent(t)
 	if err := g.cmd.Process.Signal(syscall.SIGTSTP); err != nil {
 		t.Fatal(err)
 	}
-	for begun := time.Now(); !isStopped(children[0].PID); {
+	for begun := time.Now(); !isStopped(agent); {
 		if time.Since(begun) > timeout {
 			t.Fatal("the agent is not stopped")
 		}
@@ -98,6 +94,17 @@ func TestSIGCONTWhileTheJobIsBeingStopped(t *testing.T) {
 	if code := g.wait(t); code != 0 || !strings.Contains(g.stdout.String(), "done") {
 		t.Errorf("exit code %d; stdout: %s; stderr: %s", code, g.stdout, g.stderr)
 	}
+}
+
+// agent is the process ID of the agent.
+func (g *gpurun) agent(t *testing.T) int {
+	t.Helper()
+	all, err := procfs.Processes()
+	children := procfs.Below(g.cmd.Process.Pid, all)
+	if err != nil || len(children) == 0 {
+		t.Fatalf("gpurun has no agent: %v", err)
+	}
+	return children[0].PID
 }
 
 // isStopped reports whether a process is stopped.
@@ -148,5 +155,17 @@ func TestStoppedTimeDoesNotCount(t *testing.T) {
 	}
 	if g.ending.mustKill(resumed) || !g.ending.mustKill(resumed.Add(time.Minute)) {
 		t.Errorf("the grace ends at %v", g.ending.killAt.Sub(begun))
+	}
+}
+
+// The grace of an end that was asked for during the stop, and begins when the agent goes on, is not longer.
+func TestTheGraceAfterAStopIsNotLonger(t *testing.T) {
+	g := &group{spec: &Spec{}}
+	due := time.Now()
+	resumed := due.Add(time.Hour)
+	g.ending.begin(resumed, syscall.SIGTERM, time.Minute, nil)
+	g.awake(resumed, due)
+	if !g.ending.mustKill(resumed.Add(time.Minute)) {
+		t.Errorf("the grace ends %v after the stop", g.ending.killAt.Sub(resumed))
 	}
 }
