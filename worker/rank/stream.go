@@ -37,7 +37,7 @@ type Work struct {
 // sizes takes long.
 func (r *Rank) Finish(ctx context.Context, work Work, events Events) error {
 	defer r.Status.Steps().Enter(waitStep)()
-	s := supervision{Rank: r, work: work, progressed: time.Now()}
+	s := supervision{Rank: r, work: work, looked: time.Now()}
 	for done := 0; ; {
 		waiting, cancel := context.WithTimeout(ctx, s.pollInterval())
 		err := r.Synchronize(waiting)
@@ -52,7 +52,8 @@ func (r *Rank) Finish(ctx context.Context, work Work, events Events) error {
 			return err
 		}
 		if n := events.reached(); n > done {
-			done, s.progressed = n, time.Now()
+			done = n
+			s.proceeded(time.Now())
 			if err := r.Status.KeepAlive(); err != nil {
 				return err
 			}

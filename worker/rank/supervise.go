@@ -24,27 +24,41 @@ const (
 // supervision watches work that may never end, while Finish waits for it.
 type supervision struct {
 	*Rank
-	work       Work
-	progressed time.Time // when the work was seen to proceed, or began
-	seen       string    // what progress showed last
+	work   Work
+	waited time.Duration // since the work was seen to proceed, or began
+	looked time.Time     // when that was counted
+	seen   string        // what progress showed last
 }
+
+// mostBetween is the time that counts at most between two checks: more has passed where this process was stopped, as by
+// SIGSTOP.
+const mostBetween = pollInterval + inspectionTime + 2*time.Second
+
+// count counts the time until now.
+func (s *supervision) count(now time.Time) {
+	s.waited += min(now.Sub(s.looked), mostBetween)
+	s.looked = now
+}
+
+// proceeded says that the work has been seen to proceed.
+func (s *supervision) proceeded(now time.Time) { s.waited, s.looked = 0, now }
 
 // pollInterval is how long to wait until the next check.
 func (s *supervision) pollInterval() time.Duration {
 	if s.work.Unbounded == "" {
 		return pollInterval
 	}
-	left := s.options.Job.Timeout - time.Since(s.progressed)
+	left := s.options.Job.Timeout - s.waited
 	return min(pollInterval, max(left, time.Millisecond))
 }
 
 // check fails when the work has made no progress for too long.
 func (s *supervision) check(ctx context.Context) error {
-	waited := time.Since(s.progressed)
+	s.count(time.Now())
 	switch {
 	case s.work.Unbounded != "":
-		return s.checkKernels(ctx, waited)
-	case s.Libraries.Get(s.work.Library) != nil && waited > s.Peers.Limit():
+		return s.checkKernels(ctx)
+	case s.Libraries.Get(s.work.Library) != nil && s.waited > s.Peers.Limit():
 		return &library.StuckError{What: s.Status.Activity(), After: s.Peers.Limit()}
 	}
 	return nil
@@ -52,21 +66,20 @@ func (s *supervision) check(ctx context.Context) error {
 
 // checkKernels is check for kernels without bounds of their own. A rank that has waited for less than the timeout fails
 // too when another rank hangs: it may be the one that this other rank waits for.
-func (s *supervision) checkKernels(ctx context.Context, waited time.Duration) error {
+func (s *supervision) checkKernels(ctx context.Context) error {
 	kernels, known := s.inspect(ctx)
 	if now := progressOf(kernels); now != s.seen {
 		if s.seen != "" {
-			s.progressed = time.Now()
+			s.proceeded(time.Now())
 		}
 		s.seen = now
-		waited = time.Since(s.progressed)
 	}
 	limit := s.options.Job.Timeout
-	if waited < limit {
+	if s.waited < limit {
 		if !s.Peers.Posted(ctx, hangTopic) {
 			return nil
 		}
-		limit = waited.Round(time.Second)
+		limit = s.waited.Round(time.Second)
 	}
 	return s.hang(ctx, hang.NewReport(s.work.Unbounded, limit, kernels, known))
 }
