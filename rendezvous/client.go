@@ -123,7 +123,12 @@ func (g *Group) bounded(ctx context.Context) (context.Context, context.CancelFun
 	if _, ok := ctx.Deadline(); ok {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, g.options.CallTimeout)
+	return g.WithTimeout(ctx, g.options.CallTimeout)
+}
+
+// WithTimeout is context.WithTimeout without the time in which this process is stopped, as by SIGSTOP.
+func (g *Group) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return g.session.awake.WithTimeout(ctx, d)
 }
 
 // Rank is this member's rank, in 0..WorldSize()-1.

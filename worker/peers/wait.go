@@ -24,7 +24,15 @@ func (p *Peers) Limit() time.Duration { return p.options.Timeout + slack }
 
 // Within bounds what waits for peers by Limit.
 func (p *Peers) Within(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, p.Limit())
+	return p.withTimeout(ctx, p.Limit())
+}
+
+// withTimeout does not count the time in which the job is stopped.
+func (p *Peers) withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if p.group == nil {
+		return context.WithTimeout(ctx, d)
+	}
+	return p.group.WithTimeout(ctx, d)
 }
 
 // Meet waits until all ranks have called Meet with the same name.
@@ -32,7 +40,7 @@ func (p *Peers) Meet(ctx context.Context, name string) error { return p.MeetAfte
 
 // MeetAfter is Meet with peers that may be busy for so much longer than this rank.
 func (p *Peers) MeetAfter(ctx context.Context, name string, busy time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, p.Limit()+busy)
+	ctx, cancel := p.withTimeout(ctx, p.Limit()+busy)
 	defer cancel()
 	return p.exchange().Barrier(ctx, name)
 }
@@ -44,7 +52,7 @@ func Gather[T any](ctx context.Context, p *Peers, name string, mine T) ([]T, err
 
 // GatherAfter is Gather from peers that may be busy for so much longer than this rank.
 func GatherAfter[T any](ctx context.Context, p *Peers, name string, busy time.Duration, mine T) ([]T, error) {
-	ctx, cancel := context.WithTimeout(ctx, p.Limit()+busy)
+	ctx, cancel := p.withTimeout(ctx, p.Limit()+busy)
 	defer cancel()
 	data, err := json.Marshal(mine)
 	if err != nil {
