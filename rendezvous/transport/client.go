@@ -15,6 +15,7 @@ import (
 const (
 	connectTimeout = 5 * time.Second // of one attempt
 	retryEvery     = time.Second     // at most, while a server has yet to come up
+	longest        = 365 * 24 * time.Hour
 )
 
 // clientKeepalive asks now and then whether the server is there. A local one that is gone
@@ -27,9 +28,19 @@ func clientKeepalive(local bool) keepalive.ClientParameters {
 	return p
 }
 
+// connectBound bounds one attempt to connect. That to a local server needs no bound: it has hung up if it is gone, and
+// during an attempt both may be stopped, as by Ctrl-Z.
+func connectBound(local bool) time.Duration {
+	if local {
+		return longest
+	}
+	return connectTimeout
+}
+
 // Connect returns a client's connection with the project's limits. Address is
 // as gRPC's own resolvers understand it. Nothing is sent before the first call.
 func Connect(address string, creds credentials.TransportCredentials) (*grpc.ClientConn, error) {
+	local := strings.HasPrefix(address, "unix")
 	return grpc.NewClient(address,
 		grpc.WithTransportCredentials(creds),
 		grpc.WithNoProxy(), // a proxy has no business between workers
@@ -37,12 +48,12 @@ func Connect(address string, creds credentials.TransportCredentials) (*grpc.Clie
 		grpc.WithDisableRetry(),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: retryEvery / 10, Multiplier: 1.6, Jitter: 0.2, MaxDelay: retryEvery},
-			MinConnectTimeout: connectTimeout,
+			MinConnectTimeout: connectBound(local),
 		}),
 		grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(maxMessageBytes),
 			grpc.MaxCallSendMsgSize(maxMessageBytes),
 		),
-		grpc.WithKeepaliveParams(clientKeepalive(strings.HasPrefix(address, "unix"))),
+		grpc.WithKeepaliveParams(clientKeepalive(local)),
 	)
 }
