@@ -22,8 +22,8 @@ type chosenFor struct {
 	sms              int
 }
 
-// choose is the function choose on this rank's GPU. Choices are kept: to compare the costs of all GEMMs takes longer than
-// a launch does. An exchange always comes with the same kernels.
+// choose is the function choose on this rank's GPU. Choices are kept: to compare the costs of all GEMMs takes longer
+// than a launch does. An exchange always comes with the same kernels.
 func (r *Runner) choose(gemms []*GEMM, exchange string, kernels func(*GEMM) []collective.Kernel, w shardedProblem,
 ) (chosen, error) {
 	key := chosenFor{

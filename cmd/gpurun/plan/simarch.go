@@ -6,7 +6,6 @@ import (
 
 	"gpurun/cmd/gpurun/host"
 	"gpurun/cmd/gpurun/settings"
-	"gpurun/cudart/sim"
 	"gpurun/kernels/collective"
 	"gpurun/kernels/kernelfile"
 )
@@ -35,10 +34,10 @@ func (p *Plan) simulateArchOfFiles(list host.Lister) error {
 
 // runOn reports whether devices of a compute capability run all code of kernel files.
 func runOn(files []*kernelfile.Bundle, word string) bool {
-	major, minor, _ := sim.ParseArch(word)
+	device := host.Simulator(settings.Config{SimArch: word})
 	for _, b := range files {
 		for _, m := range b.Modules {
-			if !(collective.Arch{SM: m.SM, Specific: m.Specific}).RunsOn(10*major + minor) {
+			if !(collective.Arch{SM: m.SM, Specific: m.Specific}).RunsOn(10*device.Major + device.Minor) {
 				return false
 			}
 		}
