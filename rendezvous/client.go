@@ -128,6 +128,9 @@ func (g *Group) bounded(ctx context.Context) (context.Context, context.CancelFun
 
 // WithTimeout is context.WithTimeout without the time in which this process is stopped, as by SIGSTOP.
 func (g *Group) WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if g.session == nil { // it is being opened
+		return context.WithTimeout(ctx, d)
+	}
 	return g.session.awake.WithTimeout(ctx, d)
 }
 
