@@ -74,39 +74,6 @@ func TestCtrlZTwiceStopsTheJobOnce(t *testing.T) {
 	}
 }
 
-// A SIGCONT that comes while the job is being stopped continues it, as the kernel has it for one process.
-func TestSIGCONTWhileTheJobIsBeingStopped(t *testing.T) {
-	t.Parallel()
-	g := startGpurun(t, 1, `echo ready; sleep 1; echo done`, ownGroup)
-	g.stdout.await(t, "ready", 1)
-	agent := g.agent(t)
-	if err := g.cmd.Process.Signal(syscall.SIGTSTP); err != nil {
-		t.Fatal(err)
-	}
-	for begun := time.Now(); !isStopped(agent); {
-		if time.Since(begun) > timeout {
-			t.Fatal("the agent is not stopped")
-		}
-	}
-	if err := g.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	if code := g.wait(t); code != 0 || !strings.Contains(g.stdout.String(), "done") {
-		t.Errorf("exit code %d; stdout: %s; stderr: %s", code, g.stdout, g.stderr)
-	}
-}
-
-// agent is the process ID of the agent.
-func (g *gpurun) agent(t *testing.T) int {
-	t.Helper()
-	all, err := procfs.Processes()
-	children := procfs.Below(g.cmd.Process.Pid, all)
-	if err != nil || len(children) == 0 {
-		t.Fatalf("gpurun has no agent: %v", err)
-	}
-	return children[0].PID
-}
-
 // isStopped reports whether a process is stopped.
 func isStopped(pid int) bool {
 	p, err := procfs.Read(pid)
