@@ -1,7 +1,7 @@
 // Boxes of operands that end where the matrix does. A copy by TMA takes much longer where its box has rows beyond the matrix
-// (kernels/NOTES.md). So the last rows of A, and the last columns of B of
-// a transposed product, which are rows of C, are copied by tensor maps with smaller boxes. The rest of a stage is made zeros
-// once, and any numbers later: what it is multiplied to is not stored.
+// (kernels/NOTES.md). So the last rows of A, and the last columns of B of a transposed product, which are rows of C, are copied
+// by tensor maps with smaller boxes. The rest of a stage is made zeros once, and any numbers later: what it is multiplied to is
+// not stored.
 #pragma once
 
 #include "hopper.cuh"

@@ -17,9 +17,9 @@
 // (local_shard.cuh); that of the last block waits until the peers need nothing more. In a call after one whose wait has
 // expired, none of this is done: see exchange.cuh.
 //
-// Buffers: A and C lie by rows, B by columns; of a Transposed product C by columns; tensor maps of A and B, with boxes of kSlice elements of k by kRows rows of
-// A, or fewer where a shard ends (tails.cuh), or by kColumns / 2 columns of B, swizzled by 128 bytes. Elements of a box beyond
-// the matrices arrive as zeros.
+// Buffers: A and C lie by rows, B by columns; C of a transposed product lies by columns. There are tensor maps of A and B, with
+// boxes of kSlice elements of k by kRows rows of A, or fewer where a shard ends (tails.cuh), or by kColumns / 2 columns of B,
+// swizzled by 128 bytes. Elements of a box beyond the matrices arrive as zeros.
 //
 // Memory order: mbarriers order copies, products and stores. Proxy fences order what threads have written, or acquired,
 // before the copies that read it. The exchange orders what passes between ranks: parts have been written before it
