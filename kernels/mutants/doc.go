@@ -7,5 +7,6 @@
 // rows of the other kernels remain: results.json keeps what became of their mutants. After a change of
 // explanations.json or of the words of the page, GPURUN_MUTANTS=none writes the page again.
 //
-// Without GPURUN_MUTANTS, an eightieth of the mutants is run, and a tenth with GPURUN_EXHAUSTIVE=1, as in CI.
+// Without GPURUN_MUTANTS, one of 80 mutants is run, and with GPURUN_EXHAUSTIVE=1 one of 16. In CI,
+// GPURUN_SHARD=k/6 says which ones.
 package mutants

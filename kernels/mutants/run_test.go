@@ -75,28 +75,34 @@ type candidate struct {
 	*mutate.Mutant
 }
 
-// part says which part of the mutants is run without GPURUN_MUTANTS: with GPURUN_EXHAUSTIVE a tenth, else an eightieth.
-func part() uint32 {
-	if os.Getenv("GPURUN_EXHAUSTIVE") == "1" {
-		return 10
+// part says which part of the mutants is run without GPURUN_MUTANTS: one of 80, or with GPURUN_EXHAUSTIVE one of 16,
+// by the number of the shard.
+func part() (of, number uint32) {
+	if os.Getenv("GPURUN_EXHAUSTIVE") != "1" {
+		return 80, 0
 	}
-	return 80
+	if shard := os.Getenv("GPURUN_SHARD"); shard != "" {
+		if _, err := fmt.Sscanf(shard, "%d/", &number); err != nil {
+			panic(fmt.Sprintf("GPURUN_SHARD=%s is not of the form k/n", shard))
+		}
+	}
+	return 16, number
 }
 
-// isWanted picks mutants, the same ones each time: one in so many of those of the subject's share.
-func (c candidate) isWanted(part uint32) bool {
+// isWanted picks mutants, the same ones each time: part `number` of so many of those of the subject's share.
+func (c candidate) isWanted(part, number uint32) bool {
 	h := fnv.New32a()
 	fmt.Fprint(h, c.module, c.entry, c.Mutant)
-	one := uint32(max(c.share, 1)) * part
+	share, sum := uint32(max(c.share, 1)), h.Sum32()
 	if part > 1 && c.major == 9 { // runs with wgmma take seconds each
 		return false
 	}
-	return h.Sum32()%one == 0
+	return sum%share == 0 && sum/share%part == number%part
 }
 
 // candidates makes the mutants that are run, of some subjects all.
 func candidates(list []*subject, chosen func(*subject) bool) (some []candidate, err error) {
-	one := part()
+	one, number := part()
 	if chosen != nil {
 		one = 1
 	}
@@ -109,7 +115,7 @@ func candidates(list []*subject, chosen func(*subject) bool) (some []candidate, 
 			return nil, err
 		}
 		for _, m := range mutants {
-			if c := (candidate{s, m}); c.isWanted(one) {
+			if c := (candidate{s, m}); c.isWanted(one, number) {
 				some = append(some, c)
 			}
 		}
