@@ -26,8 +26,9 @@ func TestPlainRunsMissMistakes(t *testing.T) {
 	if m := measured.FindSubmatch(text); m == nil || string(m[1]) != fmt.Sprint(all) {
 		t.Errorf("docs/check-zoo.md does not say how many of the %d mistakes a plain run finds: %q", all, m)
 	}
-	if os.Getenv("GPURUN_EXHAUSTIVE") != "1" {
-		t.Skip("some runs wait until a kernel counts as hung: GPURUN_EXHAUSTIVE=1 runs them")
+	shard := os.Getenv("GPURUN_SHARD")
+	if os.Getenv("GPURUN_EXHAUSTIVE") != "1" || shard != "" && !strings.HasPrefix(shard, "0/") {
+		t.Skip("some runs wait until a kernel counts as hung: GPURUN_EXHAUSTIVE=1 runs them, and of the shards number 0")
 	}
 	t.Parallel()
 	gpurun := executable(t)

@@ -35,6 +35,17 @@ func sample[T any](all []T, indices ...int) []T {
 	return some
 }
 
+// inTurn returns the cases with the given indices, and in an exhaustive run those of the shard as well; on GPUs all.
+func inTurn[T any](all []T, always ...int) []T {
+	var some []T
+	for i, c := range all {
+		if slices.Contains(always, i) || inShard(i) || os.Getenv("GPURUN_TEST_DEVICE") == "cuda" {
+			some = append(some, c)
+		}
+	}
+	return some
+}
+
 // seeds returns the first half of the given seeds. In an exhaustive run it returns all of them, and those of the shard
 // from 0 to all-1.
 func seeds(all uint64, some ...uint64) []uint64 {

@@ -270,20 +270,21 @@ func matmulCalls(p matmul.Problem, world int, seed uint64) []matmulCall {
 	return all
 }
 
-// oneOfEach returns all calls in an exhaustive run, and else the first of each algorithm.
+// oneOfEach returns the first call of each algorithm, and in an exhaustive run those of the shard as well.
 func oneOfEach(calls []matmulCall) []matmulCall {
-	seen := map[*matmul.Algorithm]bool{}
+	seen, number := map[*matmul.Algorithm]bool{}, 0
 	return slices.DeleteFunc(calls, func(c matmulCall) bool {
 		again := seen[c.algorithm]
 		seen[c.algorithm] = true
-		return again && !exhaustive()
+		number++
+		return again && !inShard(number)
 	})
 }
 
 // Every algorithm for products is right on shapes that are no multiple of a tile.
 func TestEveryMatmul(t *testing.T) {
 	t.Parallel()
-	for _, world := range sample([]int{1, 2, 3, 4, 8}, 0, 2) {
+	for _, world := range inTurn([]int{1, 2, 3, 4, 8}, 0, 2) {
 		t.Run(fmt.Sprint(world), func(t *testing.T) { runEveryMatmul(t, world, nil, uint64(world), matmulShapes(world)) })
 	}
 }
@@ -302,7 +303,7 @@ func TestEveryMatmulOnOlderGPUs(t *testing.T) {
 func TestFusedMatmulsOfEveryWidth(t *testing.T) {
 	t.Parallel()
 	const world = 2
-	for i, n := range sample([]int64{250, 220, 200, 100}, 0, 3) {
+	for i, n := range inTurn([]int64{250, 220, 200, 100}, 0, 3) {
 		p := matmul.Problem{M: 140 * world, N: n, K: 392, DType: matmul.DTypes()[i%2]}
 		calls := oneOfEach(slices.DeleteFunc(matmulCalls(p, world, uint64(i)), func(c matmulCall) bool {
 			return !strings.HasPrefix(c.algorithm.Name, "fused") && c.algorithm.Name != "decomposed"

@@ -75,7 +75,7 @@ func TestModularGridWithoutWaiting(t *testing.T) {
 		times = 40 // the counts in turn, several times
 	}
 	counts := []int64{longest, 7, 512, 8, 1*ki + 5}
-	for _, world := range sample([]int{2, 4, 8}, 1) {
+	for _, world := range inTurn([]int{2, 4, 8}, 1) {
 		pool := newRankPool(t, gridGroup(t, world))
 		for _, c := range modularCalls(t, world) {
 			c.count = longest

@@ -84,7 +84,7 @@ func TestProductsAreCopiedOrPushed(t *testing.T) {
 func TestProductsAreCopiedInChunks(t *testing.T) {
 	t.Parallel()
 	const world, chunks = 2, 2
-	for _, major := range sample([]int{8, 9}, 1) {
+	for _, major := range inTurn([]int{8, 9}, 1) {
 		p := matmul.Problem{M: world, N: columnsOfTwoChunks(major), K: 8, DType: collective.Half}
 		var calls []matmulCall
 		for i, o := range matmul.Operations() {

@@ -33,7 +33,7 @@ func checkProducts(t *testing.T, major, sms int, c matmulCall, seed uint64) *che
 func TestFusedProductsHaveNoRace(t *testing.T) {
 	t.Parallel()
 	const world = 2
-	for _, major := range sample([]int{8, 9}, 1) {
+	for _, major := range inTurn([]int{8, 9}, 1) {
 		p := matmul.Problem{M: 256 * world, N: 40, K: 72, DType: collective.Half}
 		for _, c := range fusedKinds(p, world) {
 			t.Run(fmt.Sprintf("%s %s on %d.0", c.operation.Name, c.algorithm.Name, major), func(t *testing.T) {

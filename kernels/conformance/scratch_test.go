@@ -13,7 +13,7 @@ import (
 func TestScratchIsEnough(t *testing.T) {
 	t.Parallel()
 	staged := func(a *collective.Algorithm) bool { return a.ScratchBytes != nil }
-	for _, world := range sample([]int{1, 2, 3, 5}, 0, 2) {
+	for _, world := range inTurn([]int{1, 2, 3, 5}, 0, 2) {
 		group{world: world, bytes: 1 << 16}.run(t, func(m *member) error {
 			for _, c := range calls(world, staged) {
 				for _, c.count = range sample([]int64{1, 4, 5, 64, 67, 1021}, 2, 5) {

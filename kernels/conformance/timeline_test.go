@@ -20,7 +20,7 @@ import (
 // that record no times are refused.
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	for _, major := range sample([]int{8, 9}, 1) {
+	for _, major := range inTurn([]int{8, 9}, 1) {
 		g := group{world: 2, bytes: 1 << 20, backend: sim.New(1, sim.Options{Major: major})}
 		g.run(t, everyRecording)
 	}
