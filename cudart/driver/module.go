@@ -43,8 +43,10 @@ type kernel struct {
 	// paramBytes is the size of the kernel's parameters, 0 where it has none
 	// and -1 where the driver is too old to tell.
 	paramBytes int
-	// paramOffsets is where each parameter begins. Of an old driver's kernel it is one parameter at 0.
+	// paramOffsets is where each parameter begins, and lastBytes the size of the last one. Of an old driver's kernel it is
+	// one parameter at 0.
 	paramOffsets []uint64
+	lastBytes    int
 }
 
 // LoadModule compiles PTX. Where the compiler refuses, the error's detail is
@@ -134,31 +136,3 @@ func (m *module) Global(name string) (cudart.DevicePtr, int64, error) {
 }
 
 func (k *kernel) Name() string { return k.name }
-
-// findParams asks where the kernel's parameters are. A compiler may leave room in front of the first one, so that it is
-// aligned in the memory in which the kernel finds it: offsets count from the first one, as in a C struct.
-func (k *kernel) findParams() error {
-	a := k.dev.api
-	if !a.funcGetParamInfo.Found() {
-		k.paramBytes, k.paramOffsets = -1, []uint64{0}
-		return nil
-	}
-	for begin := uint64(0); ; {
-		var offset, size uint64
-		err := a.call(a.funcGetParamInfo, k.handle, uintptr(len(k.paramOffsets)), uintptr(unsafe.Pointer(&offset)),
-			uintptr(unsafe.Pointer(&size)))
-		switch {
-		case errors.Is(err, cudart.ErrInvalidValue): // an index beyond the last parameter
-			return nil
-		case err != nil:
-			return err
-		case len(k.paramOffsets) == maxParams:
-			return fmt.Errorf("it has more than %d", maxParams)
-		}
-		if len(k.paramOffsets) == 0 {
-			begin = offset
-		}
-		k.paramOffsets = append(k.paramOffsets, offset-begin)
-		k.paramBytes = int(offset - begin + size)
-	}
-}

@@ -64,6 +64,14 @@ type Field struct {
 	Line             int
 }
 
+// ParamOffsets is where each argument begins in Params.
+func (b *BoundStep) ParamOffsets() (all []int) {
+	for _, f := range b.Fields {
+		all = append(all, f.At)
+	}
+	return all
+}
+
 // Patch is a number among the parameters that depends on the number of the call: see [Patch.Write].
 type Patch struct {
 	At    int

@@ -129,6 +129,11 @@ func (st *state) kernel(s cudart.Stream, t target, step kernelfile.BoundStep) (c
 	if err != nil {
 		return nil, fmt.Errorf("finding kernel %s in %s: %w", step.Entry, code.Path, err)
 	}
+	if p, ok := k.(cudart.ParamPlacer); ok {
+		if err := p.PlaceParams(step.ParamOffsets()); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", st.file.Path, step.Step.Line, err)
+		}
+	}
 	return k, nil
 }
 

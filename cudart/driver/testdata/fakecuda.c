@@ -627,16 +627,20 @@ int cuFuncGetParamInfo(uintptr_t function, size_t index, size_t *offset, size_t 
 {
 	LIVE(FUNCTION, function);
 	const struct object *o = find(FUNCTION, function);
-	size_t count = !strcmp(o->name, "two") ? 2 : !strcmp(o->name, "none") ? 0 : 1;
+	int apart = !strcmp(o->name, "apart");
+	size_t count = apart || !strcmp(o->name, "two") ? 2 : !strcmp(o->name, "none") ? 0 : 1;
 	*size = count == 2 ? 8 : o->bytes;
-	*offset = *size * index;
+	*offset = (apart ? 112 : *size) * index; /* byte 528 + 112 of the constant bank is aligned to 128 */
 	return index < count ? 0 : INVALID_VALUE;
 }
 
-/* write_hex writes the first 16 bytes of a kernel's parameters, or "none". Those of the kernel "two" have 8 bytes each. */
+/*
+ * write_hex writes the first 16 bytes of a kernel's parameters, or "none". Those of the kernels "two" and "apart" have 8
+ * bytes each.
+ */
 static void write_hex(char hex[33], const struct object *function, void **params)
 {
-	int two = function && !strcmp(function->name, "two");
+	int two = function && (!strcmp(function->name, "two") || !strcmp(function->name, "apart"));
 	sprintf(hex, "none");
 	for (int i = 0; params && i < 16; i++)
 		sprintf(hex + 2 * i, "%02x", two ? ((unsigned char **)params)[i / 8][i % 8] : ((unsigned char **)params)[0][i]);
