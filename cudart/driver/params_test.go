@@ -34,5 +34,6 @@ func TestParamsAreWhereTheyArePlaced(t *testing.T) {
 	if calls := strings.Join(f.calls(), " "); !strings.Contains(calls, want) {
 		t.Errorf("the driver got no parameters %s: %s", want, calls)
 	}
-	wantCode(t, s.Launch(k, shape, params[:120]), cudart.ErrInvalidValue, "120 bytes of parameters where the kernel takes 136")
+	wantCode(t, s.Launch(k, shape, params[:120]), cudart.ErrInvalidValue,
+		"120 bytes of parameters where the kernel takes 136")
 }

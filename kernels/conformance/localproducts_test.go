@@ -24,22 +24,27 @@ func TestLocalProducts(t *testing.T) {
 	}{
 		{1, 8, 8, 2, "skinny_16"},
 		{16, 328, 456, 2, "skinny_16"},
-		{15, 136, 64*31 + 8, 132, "skinny_16"},  // K in 8 parts
-		{31, 264, 64 * 40, 18, "skinny_32"},     // in 2
-		{17, 72, 64 * 33, 9, "skinny_32"},       // in 4
-		{64, 264, 64 * 40, 18, "skinny_64"},     // in 2, 4 blocks share A
-		{33, 400, 200, 4, "skinny_64"},          // tiles of 56 columns, two on a multiprocessor
-		{65, 400, 200, 4, "skinny_128"},         // tiles of 104 columns
-		{128, 520, 440, 20, "skinny_128"},       // of 32
-		{72, 304, 64 * 3, 4, "skinny_128"},      // of 80
-		{127, 376, 64 * 3, 4, "skinny_128"},     // of 96
-		{128, 1000, 200, 4, "skinny_128"},       // of 128, two on a multiprocessor, more slices than stages
-		{128, 200, 64*33 + 8, 18, "skinny_128"}, // K in 2 parts, more slices than stages
-		{100, 136, 64 * 72, 40, "skinny_128"},   // in 4
-		{100, 24, 64 * 256, 24, "skinny_128"},   // in 8
-		{192, 520, 64*20 - 8, 2, "skinny_192"},  // of 128, one after the other on a multiprocessor
-		{130, 8, 64 * 28, 2, "skinny_192"},      // in 2
-		{180, 16, 64 * 128, 32, "skinny_192"},   // in 8
+		{15, 136, 64*31 + 8, 132, "skinny_16"},       // K in 8 parts
+		{31, 264, 64 * 40, 18, "skinny_32"},          // in 2
+		{17, 72, 64 * 33, 9, "skinny_32"},            // in 4
+		{64, 264, 64 * 40, 18, "skinny_64"},          // in 2, 4 blocks share A
+		{33, 400, 200, 4, "skinny_64"},               // tiles of 56 columns, two on a multiprocessor
+		{72, 200, 64 * 40, 4, "skinny_112"},          // of 56, more slices than stages
+		{100, 24, 64 * 256, 24, "skinny_112"},        // in 8
+		{128, 520, 440, 20, "skinny_128"},            // of 64, the last of 8
+		{128, 64, 64 * 20, 2, "skinny_128"},          // in 2
+		{150, 64, 64*30 - 8, 8, "skinny_160"},        // in 4
+		{190, 128, 64 * 32, 4, "skinny_192"},         // in 2
+		{180, 16, 64 * 128, 32, "skinny_192"},        // in 8
+		{65, 400, 200, 4, "skinny_tall_128"},         // tiles of 104 columns
+		{72, 304, 64 * 3, 4, "skinny_tall_128"},      // of 80
+		{127, 376, 64 * 3, 4, "skinny_tall_128"},     // of 96
+		{128, 1000, 200, 4, "skinny_tall_128"},       // of 128, two on a multiprocessor, more slices than stages
+		{128, 200, 64*33 + 8, 18, "skinny_tall_128"}, // of 24, K in 2 parts, more slices than stages
+		{100, 136, 64 * 72, 40, "skinny_tall_128"},   // in 4
+		{192, 520, 64*20 - 8, 2, "skinny_tall_192"},  // of 88, one after the other on a multiprocessor
+		{130, 8, 64 * 40, 9, "skinny_tall_192"},      // in 4
+		{170, 8, 64 * 24, 6, "skinny_tall_192"},      // in 2
 		{64, 12, 64, 2, "product_96"},
 		{129, 8, 64, 2, "product_96"},
 		{129, 100, 64, 2, "product_112"},

@@ -20,10 +20,11 @@ func TestSkinnyProductsHaveNoRace(t *testing.T) {
 		{15, 8, 64*31 + 8, 9},     // K in 8 parts
 		{31, 72, 64 * 16, 9},      // in 4
 		{64, 200, 64 * 32, 10},    // in 2, and 4 blocks share A
-		{128, 200, 64*23 + 8, 10}, // in 2, five tiles of 40 columns
+		{128, 200, 64*23 + 8, 10}, // in 2, four tiles, the last of 8 columns
 		{128, 8, 64 * 20, 2},      // in 2
-		{100, 16, 64 * 128, 32},   // in 4
-		{130, 8, 64 * 28, 2},      // in 2, by three warpgroups
+		{72, 40, 64 * 24, 4},      // in 4, 112 rows
+		{150, 8, 64 * 28, 2},      // in 2, 160 rows
+		{170, 8, 64 * 24, 6},      // in 2, by three warpgroups
 	} {
 		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
 		t.Run(fmt.Sprint(p), func(t *testing.T) {

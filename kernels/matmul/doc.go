@@ -24,7 +24,7 @@
 // GEMM, exchange, element type and, of wgmma.cu, width of tiles. A call takes the width whose waves of tiles end first
 // ([GEMM.Cost]). Of local products with a ragged M, rows and columns change places (transposed.go). Local products of
 // an A of up to 128 rows, or 192, have a GEMM of their own on compute capability 9.0: skinny.cu, whose tiles and parts
-// of K are chosen for each problem (skinny.go; tall.go for more than 64 rows).
+// of K are chosen for each problem (skinny.go; tall.go for wider tiles; skinnytime.go says which are faster).
 //
 // wgmma.cu is persistent and warp-specialized: a producer thread loads operands by TMA into the stages of a pipeline,
 // two warpgroups multiply (mainloop), and store warps store a staged tile by bulk copies while the next one is
@@ -62,8 +62,8 @@
 //   - call.go, params.go, recording.go, modules.go, blas.go, wgmma_tiles.go: what a call is, and what a kernel reads
 //     and writes
 //   - runner.go, then gpcs.go and partials.go: streams, memory and placement of one rank
-//   - gemm.go with chosen.go, then naive.go, mma.go, wgmma.go, skinny.go with tall.go, transposed.go and the list in
-//     gemms.go: kernels that multiply
+//   - gemm.go with chosen.go, then naive.go, mma.go, wgmma.go, skinny.go with tall.go and skinnytime.go, transposed.go
+//     and the list in gemms.go: kernels that multiply
 //   - multiply.go, launchplan.go, algorithm.go: a local product, the launch of a fused kernel, and what an algorithm is
 //   - decomposed.go, fused.go with gather.go and pull.go, libraries.go: the algorithms
 //   - record.go, checker.go: a call with the times of its tiles, and the kernel that verifies

@@ -20,5 +20,8 @@ var GEMMs = sync.OnceValue(func() []*GEMM {
 	for _, rows := range skinnyHeights() {
 		all = append(all, rows.gemm())
 	}
+	for _, rows := range tallHeights() {
+		all = append(all, rows.gemm())
+	}
 	return append(all, mmaGEMM(), naiveGEMM())
 })

@@ -8,17 +8,18 @@ import (
 	"gpurun/kernels/collective"
 )
 
-// skinny is a GEMM by skinny.cu, on compute capability 9.0: the most rows that its A may have.
+// skinny is a GEMM by skinny.cu, on compute capability 9.0, in which rows and columns change places: the most rows that
+// its A may have.
 type skinny int64
 
-// skinnyHeights lists the rows of A that there is a kernel for, in ascending order. The first one with room for a
-// problem is taken.
-func skinnyHeights() []skinny { return []skinny{16, 32, 64, 128, 192} }
+// skinnyHeights lists the rows of A that there is a kernel for, in ascending order. Of these, the first one with room
+// for a problem is taken.
+func skinnyHeights() []skinny { return []skinny{16, 32, 64, 112, 128, 160, 192} }
 
-// below is the height below this one, or 0.
-func (rows skinny) below() (next int64) {
-	for _, h := range skinnyHeights() {
-		if h < rows {
+// below is the largest of some heights below one, or 0.
+func below[T ~int64](height T, heights []T) (next int64) {
+	for _, h := range heights {
+		if h < height {
 			next = int64(h)
 		}
 	}
@@ -27,8 +28,8 @@ func (rows skinny) below() (next int64) {
 
 // The tiles of skinny.cu, and what it needs of a device.
 const (
-	skinnyColumns     = 64             // of C, in a tile, at most; tallColumns for an A of more than skinnyRows
-	skinnyRows        = 64             // of A, at most, for each warpgroup that multiplies
+	skinnyColumns     = 64             // of C, in a tile, at most
+	skinnyRows        = 64             // of A, at most, where four blocks may share it
 	skinnyBarriers    = 16             // bytes of the mbarriers of a stage
 	skinnyGroup       = 16             // columns of the multiplication whose sums are sent together
 	skinnyGroupBytes  = 4 << 10        // of these sums
@@ -45,38 +46,52 @@ const (
 
 // gemm multiplies an A of up to so many rows.
 func (rows skinny) gemm() *GEMM {
-	height := strconv.Itoa(int(rows))
+	return skinnyGEMM(int64(rows), "", rows.cost, func(p Problem, sms int) skinnyGrid { return rows.grid(p, sms) })
+}
+
+// skinnyGEMM is the GEMM of a module of skinny.cu, with a mark in its name, for so many rows.
+func skinnyGEMM(
+	rows int64, mark string, cost func(shardedProblem, int) int64, grid func(Problem, int) skinnyGrid,
+) *GEMM {
+	height, isTall := strconv.FormatInt(rows, 10), "0"
+	if mark != "" {
+		isTall = "1"
+	}
 	return &GEMM{
 		Name:    "wgmma",
-		Kernels: compiled("skinny", "_"+height, "skinny", collective.SM90a, "ROWS="+height),
+		Kernels: compiled("skinny", mark+"_"+height, "skinny", collective.SM90a, "ROWS="+height, "TALL="+isTall),
 		Tiles: func(p Problem, _ int) int64 {
-			if p.M > int64(rows) {
+			if p.M > rows {
 				return 0
 			}
 			return cudart.MaxCluster * tiles(p.N, vecElements*skinnySharers) * skinnySharers
 		},
-		Cost:     rows.cost,
-		Shape:    func(w shardedProblem, sms int) cudart.Launch { return rows.grid(w.Problem, sms).launch() },
-		Complete: rows.fillParams,
+		Cost:  cost,
+		Shape: func(w shardedProblem, sms int) cudart.Launch { return grid(w.Problem, sms).launch() },
+		Complete: func(r *Runner, p *Params, w shardedProblem) error {
+			return grid(w.Problem, r.SMs).fillParams(r, p, w)
+		},
 	}
 }
 
-// cost is the time in which the B of the busiest multiprocessor arrives; of more than skinnyRows rows, that of
-// tallTime.
+// cost is the time in which the B of the busiest multiprocessor arrives; of more than skinnyRows rows, for which there
+// are other kernels, that of [skinnyGrid.skinnyTime].
 func (rows skinny) cost(w shardedProblem, sms int) int64 {
-	if w.M > int64(rows) || w.M <= rows.below() || w.N%vecElements != 0 { // rows of C are stored as vectors
+	// rows of C are stored as vectors
+	if w.M > int64(rows) || w.M <= below(rows, skinnyHeights()) || w.N%vecElements != 0 {
 		return math.MaxInt64
 	}
 	g := rows.grid(w.Problem, sms)
 	if rows > skinnyRows {
-		return (tallLaunchTime + g.tallTime(w.Problem, sms)) * 10 / tallUnit
+		return inUnits(g.skinnyTime(w.Problem, sms))
 	}
 	return tiles(g.blocks(), int64(sms)) * tiles(tiles(w.K, wgmmaSlice), g.splits) * skinnySliceTime
 }
 
 // skinnyGrid is how the blocks of a launch divide a problem.
 type skinnyGrid struct {
-	rows    skinny
+	rows    int64 // of A, that the kernel has room for
+	isTall  bool  // the kernel multiplies rows of A by columns of B
 	columns int64 // of a tile
 	tiles   int64 // of sharers blocks
 	splits  int64 // parts of K, in blocks of one cluster
@@ -87,11 +102,8 @@ type skinnyGrid struct {
 
 // grid divides K as long as the clusters fit at once. Where A has many rows, blocks share it, likewise.
 func (rows skinny) grid(p Problem, sms int) skinnyGrid {
-	if rows > skinnyRows {
-		return rows.tallGrid(p, sms)
-	}
 	slices := tiles(p.K, wgmmaSlice)
-	g := skinnyGrid{rows: rows, columns: skinnyTileColumns(p.N, sms), splits: 1, sharers: 1}
+	g := skinnyGrid{rows: int64(rows), columns: skinnyTileColumns(p.N, sms), splits: 1, sharers: 1}
 	g.tiles = tiles(p.N, g.columns)
 	for next := g; ; g = next {
 		next.splits *= 2
@@ -99,7 +111,7 @@ func (rows skinny) grid(p Problem, sms int) skinnyGrid {
 			break
 		}
 	}
-	if shared := g; rows >= skinnyRows && g.tiles >= skinnySharers && g.splits*skinnySharers <= cudart.MaxCluster {
+	if shared := g; rows == skinnyRows && g.tiles >= skinnySharers && g.splits*skinnySharers <= cudart.MaxCluster {
 		shared.tiles, shared.sharers = tiles(g.tiles, skinnySharers), skinnySharers
 		if shared.fits(sms) {
 			g = shared
@@ -110,17 +122,25 @@ func (rows skinny) grid(p Problem, sms int) skinnyGrid {
 
 // fill adds the inbox, and as many stages as fit beside it.
 func (g skinnyGrid) fill(p Problem, sms int) skinnyGrid {
-	consumers, columns := int64(1), p.M // of the multiplication
-	if g.rows > skinnyRows {
-		consumers, columns = int64(g.rows)/skinnyRows, g.columns
+	columns := p.M // of the multiplication
+	if g.isTall {
+		columns = g.columns
 	}
-	g.inbox = skinnyBarriers + (g.splits-1)*tiles(consumers*tiles(columns, skinnyGroup), g.splits)*skinnyGroupBytes
+	g.inbox = skinnyBarriers + (g.splits-1)*tiles(g.consumers()*tiles(columns, skinnyGroup), g.splits)*skinnyGroupBytes
 	bytes := int64(wgmmaMostShared)
 	if g.together(sms) > 1 {
 		bytes = skinnyHalfShared
 	}
 	g.stages = (bytes - g.inbox) / (g.stageBytes() + skinnyBarriers)
 	return g
+}
+
+// consumers is how many warpgroups multiply.
+func (g skinnyGrid) consumers() int64 {
+	if g.isTall {
+		return g.rows / tallRows
+	}
+	return 1
 }
 
 // together is how many blocks share a multiprocessor: two if A has few rows, which leaves enough stages, or if there
@@ -163,7 +183,7 @@ func (g skinnyGrid) launch() cudart.Launch {
 	return cudart.Launch{
 		PDL:         true,
 		Blocks:      int(g.blocks()),
-		Threads:     128*max(1, int(g.rows)/skinnyRows) + 32,
+		Threads:     128*int(g.consumers()) + 32,
 		SharedBytes: int(g.stages*(g.stageBytes()+skinnyBarriers) + g.inbox),
 		Cluster:     int(g.sharers * g.splits),
 	}
@@ -171,20 +191,19 @@ func (g skinnyGrid) launch() cudart.Launch {
 
 // stageBytes is the size of a stage: a slice of K of the rows of A and of a tile's columns of B.
 func (g skinnyGrid) stageBytes() int64 {
-	if g.rows > skinnyRows {
-		return 2 * wgmmaSlice * (int64(g.rows) + g.columns)
+	if g.isTall {
+		return 2 * wgmmaSlice * (g.rows + g.columns)
 	}
-	return 2 * wgmmaSlice * (int64(g.rows) + skinnyColumns)
+	return 2 * wgmmaSlice * (g.rows + skinnyColumns)
 }
 
 // fillParams fills in the tensor maps of the operands, whose boxes are what a block copies at a time, and how the
 // launch divides the problem.
-func (rows skinny) fillParams(r *Runner, p *Params, w shardedProblem) error {
-	g := rows.grid(w.Problem, r.SMs)
+func (g skinnyGrid) fillParams(r *Runner, p *Params, w shardedProblem) error {
 	p.ClusterSplits, p.Stages, p.TileColumns = uint32(g.splits), uint32(g.stages), uint32(g.columns)
 	a := matrix{p.A, p.M, p.K, int(p.M), w.DType.Name}
 	if g.sharers > 1 {
-		a.boxRows = int(int64(rows) / g.sharers)
+		a.boxRows = int(g.rows / g.sharers)
 	}
 	var err error
 	if p.MapA, err = r.tensorMap(a); err != nil {

@@ -19,8 +19,8 @@ func localProducts() (all []*subject, err error) {
 		sms     int
 	}{
 		{"skinny_16", 15, 8, 64 * 40, 2},
-		{"skinny_128", 128, 8, 64 * 28, 2},
-		{"skinny_192", 130, 8, 64 * 28, 2},
+		{"skinny_tall_128", 100, 8, 64 * 32, 6},
+		{"skinny_tall_192", 170, 8, 64 * 24, 6},
 	} {
 		s, err := localSubject("skinny", fmt.Sprintf("matmul_%s_half_sm_90a", c.module), c.sms,
 			matmul.Problem{M: c.m, N: c.n, K: c.k, DType: collective.Half})

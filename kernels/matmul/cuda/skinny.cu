@@ -1,14 +1,14 @@
 // A GEMM on tensor cores of compute capability 9.0 (wgmma) for an A of up to 192 rows: a local product.
 //
 // Such a product is as fast as B arrives. So a tile has few columns of B, and k is divided as well, until all multiprocessors
-// have work. wgmma multiplies 64 rows by up to 256 columns. For an A of up to 64 rows, rows and columns change places: the
-// kernel multiplies 64 columns of B, as rows, by the kRows rows of A, as columns: C^T = B^T x A^T. For more rows it multiplies
-// 64 rows of A by up to 128 columns of B, by each of two or three warpgroups. Tiles may have fewer columns, so that all
-// multiprocessors have as many.
+// have work. wgmma multiplies 64 rows by up to 256 columns, and reads both from shared memory. Rows and columns change places:
+// the kernel multiplies 64 columns of B, as rows, by the kRows rows of A, as columns: C^T = B^T x A^T. With -DTALL=1, for more
+// rows and many columns of B, it multiplies 64 rows of A by up to 128 columns of B, by each of two or three warpgroups. Tiles may
+// have fewer columns, so that all multiprocessors have as many.
 //
 // Algorithm, for a cluster. Blocks with the same part of k share A; there are as many parts of k as cluster_splits. Blocks
 // with the same columns of C divide k: split-K in a cluster, whose sums meet in shared memory. Warp specialization: a
-// consumer warpgroup for each 64 rows of A, or one for fewer; a producer warp.
+// consumer warpgroup, or with -DTALL=1 one for each 64 rows of A; a producer warp.
 //   1. producer: a thread of each block loads slices of k into the stages of a pipeline, by TMA: the block's columns of B,
 //      and its share of the rows of A, which is multicast to the blocks that share A
 //   2. mainloop: the consumers multiply the slices as they arrive, accumulating in registers
@@ -27,7 +27,7 @@
 //
 // The caller gives clusters of up to 8 blocks, of kThreads threads, and shared memory for the stages and their mbarriers, and for
 // the inbox. There are at least two stages, with room for the staged rows. All rows of A are in one tile. sm_90a. A module has
-// tiles of -DROWS rows.
+// tiles of -DROWS rows, and -DTALL=1 or 0.
 
 #include "../../device/entries.cuh"
 #include "../../device/shared.cuh"
@@ -39,7 +39,7 @@
 #include "trace.cuh"
 
 constexpr int kRows = ROWS, kSlice = 64, kRowBytes = kSlice * kElementBytes, kWgmmaRows = 64;
-constexpr bool kTransposed = kRows <= kWgmmaRows; // the rows of the multiplication are columns of B
+constexpr bool kTransposed = !TALL; // the rows of the multiplication are columns of B
 constexpr int kTileColumns = kTransposed ? kWgmmaRows : 128; // at most
 constexpr int kConsumers = kTransposed ? 1 : kRows / kWgmmaRows; // warpgroups
 constexpr int kWidth = kTransposed ? kRows : kTileColumns;       // columns of the multiplication
