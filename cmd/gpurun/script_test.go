@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -46,6 +48,9 @@ func TestMain(m *testing.M) {
 // GPURUN_EXHAUSTIVE=1, as in CI. The variable FREEPORT has a port that nobody listens on; CERTS and
 // STRANGER are folders with certificates, SCRIPTS is the folder scripts, EXAMPLES that of kernel files.
 func TestScripts(t *testing.T) {
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Fatal("SIGHUP is ignored, as under nohup: scripts would wait for what it ends; use setsid instead")
+	}
 	t.Parallel()
 	nodes, strangers := certtest.New(t), certtest.New(t)
 	testscript.Run(t, testscript.Params{
