@@ -22,9 +22,10 @@ func TestSkinnyProductsHaveNoRace(t *testing.T) {
 		{64, 200, 64 * 32, 10},    // in 2, and 4 blocks share A
 		{128, 200, 64*23 + 8, 10}, // in 2, four tiles, the last of 8 columns
 		{128, 8, 64 * 20, 2},      // in 2
-		{72, 40, 64 * 24, 4},      // in 4, 112 rows
+		{72, 40, 64 * 24, 4},      // in 2, 112 rows
 		{150, 8, 64 * 28, 2},      // in 2, 160 rows
 		{170, 8, 64 * 24, 6},      // in 2, by three warpgroups
+		{130, 8, 64 * 40, 9},      // in 4
 	} {
 		p := matmul.Problem{M: c.m, N: c.n, K: c.k, DType: matmul.DTypes()[i%2]}
 		t.Run(fmt.Sprint(p), func(t *testing.T) {

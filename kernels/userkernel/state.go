@@ -131,7 +131,7 @@ func (st *state) kernel(s cudart.Stream, t target, step kernelfile.BoundStep) (c
 	}
 	if p, ok := k.(cudart.ParamPlacer); ok {
 		if err := p.PlaceParams(step.ParamOffsets()); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", st.file.Path, step.Step.Line, err)
+			return nil, fmt.Errorf("%s:%d: args has one entry for each parameter: %w", st.file.Path, step.Step.Line, err)
 		}
 	}
 	return k, nil
